@@ -30,7 +30,6 @@ LAYERS = [
     {"_sources", "_spaces"},
     {"_numerics"},
     {"_neighbors"},
-    {"_run"},
     {"_numerics.blocks"},
     {"_kernels", "_common"},
 ]

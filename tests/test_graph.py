@@ -28,7 +28,7 @@ from trigpoint.metrics import neighbor_recall, shortcut_rate
 
 
 def with_covariances(X: np.ndarray, k: int) -> Landmarks:
-    pool = Pool.of(X)
+    pool = Pool(X)
     chosen = EfficientDPP(k, random_state=0).select(pool)
     radii, covariances = local_covariances(pool, chosen, "full", 1)
     return replace(chosen, radii=radii, covariances=covariances)
@@ -269,7 +269,7 @@ def test_graphs_that_share_a_search_are_those_that_search(landmarks):
     search = NeighborSearch(landmarks, 1, at_least=20)
     for n_neighbors in (10, 5, 20, 30):
         graph = KNNGraph(n_neighbors)
-        shared = graph.build(landmarks, search=search)
+        shared = graph.linked(landmarks, search)
         np.testing.assert_array_equal(
             shared.weights.toarray(), graph.build(landmarks).weights.toarray()
         )
@@ -282,7 +282,7 @@ def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
     landmarks = Landmarks(points, covariances=covariances)
     search = NeighborSearch(landmarks, 1)
     for n_neighbors in (10, 5):
-        built = KNNGraph(n_neighbors).build(landmarks, search=search)
+        built = KNNGraph(n_neighbors).linked(landmarks, search)
         assert_noted(built, SingularCovarianceWarning, "1 of 30")
 
 

@@ -17,7 +17,7 @@ from trigpoint._common.progress import (
     ProgressMixin,
     progress_display,
 )
-from trigpoint._run import reporter
+from trigpoint._numerics.blocks import reporter
 
 
 class Terminal(io.StringIO):

@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint._common.records import Fit, LandmarkGraph
-from trigpoint._estimators import graph_embedding, selection
-from trigpoint._estimators.selection import other_candidates, select
-from trigpoint._graphs.masses import masses_of
+from trigpoint._estimators import graph_embedding
+from trigpoint._estimators.graph_embedding import other_candidates, select
+from trigpoint._graphs.graph import masses_of
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
 
@@ -142,7 +142,7 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
     def fitted(n_jobs):
         # The second is taken, whatever it keeps.
         shares = iter((0.1, 0.2))
-        monkeypatch.setattr(selection._Comparison, "preserved", lambda *_: next(shares))
+        monkeypatch.setattr(graph_embedding, "_preserved", lambda *_: next(shares))
         return estimator(landmarks=200, random_state=0, n_jobs=n_jobs).fit(X)
 
     emb = fitted(1)
@@ -204,12 +204,12 @@ def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph
 @pytest.fixture(autouse=True)
 def given_shares(request, monkeypatch):
     """Fits made by `attempt` preserve what it was told."""
-    preserved = selection._Comparison.preserved
+    preserved = graph_embedding._preserved
 
-    def told(self, extension):
-        return extension if isinstance(extension, float) else preserved(self, extension)
+    def told(extension, *rest):
+        return extension if isinstance(extension, float) else preserved(extension, *rest)
 
-    monkeypatch.setattr(selection._Comparison, "preserved", told)
+    monkeypatch.setattr(graph_embedding, "_preserved", told)
 
 
 def best_of(*attempts):

@@ -96,7 +96,7 @@ def test_landmarks_are_those_of_the_dense_array(name, cloud, metric):
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_neighborhoods_are_those_of_the_dense_array(cloud):
     X = CLOUDS[cloud].astype(np.result_type(CLOUDS[cloud], np.float32))
-    pools = Pool.of(csr_array(X)), Pool.of(X)
+    pools = Pool(csr_array(X)), Pool(X)
     drawn = [tp.EfficientDPP(25, random_state=2).select(pool) for pool in pools]
     there, here = (
         local_covariances(pool, chosen, "diag", 1)

@@ -84,7 +84,7 @@ def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, mode
         sampler = tp.EfficientDPP(k, n_neighbors=m, bandwidth=0.5, random_state=5, n_jobs=n_jobs)
         submitted.clear()
         with threadpool_limits(min(n_jobs, 4)):
-            pool = Pool.of(X)
+            pool = Pool(X)
             chosen = sampler.select(pool)
             radii, covariances = local_covariances(pool, chosen, mode, n_jobs)
         # One thread is the caller; of 16 there is work for two at least.

@@ -153,7 +153,7 @@ def run(case: Row, settings: Settings) -> Row:
             rows = np.sort(rng.choice(len(points.X), size, replace=False))
         # The pool is drawn here, not by the sampler.
         sampler = tp.EfficientDPP(k, pool=None, random_state=seed, n_jobs=1)
-        pool = Pool.of(points.X[rows])
+        pool = Pool(points.X[rows])
         chosen = sampler.select(pool)
         if points.intrinsic is not None:
             _, covariances = local_covariances(pool, chosen, "full", 1)

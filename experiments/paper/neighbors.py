@@ -111,7 +111,7 @@ def draw_landmarks(n_points: int, n_landmarks: int, m: int, seed: int) -> tuple[
     Drawn once for all graphs; the points themselves are not kept.
     """
     X, intrinsic = make_swiss_roll(n_points, dtype=np.float32, random_state=seed)
-    pool = Pool.of(X)
+    pool = Pool(X)
     landmarks = EfficientDPP(n_landmarks, n_neighbors=m, random_state=seed).select(pool)
     radii, covariances = local_covariances(pool, landmarks, "full", thread_count(-1))
     landmarks = replace(landmarks, radii=radii, covariances=covariances, neighborhoods=None)

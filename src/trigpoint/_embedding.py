@@ -18,12 +18,12 @@ from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
+from trigpoint._common.warn import warn_user
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
-from trigpoint._numerics.blocks import thread_count
+from trigpoint._numerics.blocks import Run, reporter, thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
-from trigpoint._run import Run, reporter
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, check_output, open_source
@@ -63,6 +63,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     # Whether rows may be sparse.
     _takes_sparse = True
 
+    # Rows of more columns are measured in this many principal components.
+    _most_columns: float = np.inf
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks among the rows of `X` and embed them.
 
@@ -91,13 +94,17 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             self.landmarks, source, space, run.rng, default=default, per_landmark=per_landmark
         )
         run.done("reading")
-        pool = self._reduced(pool, run)
+        if pool.points.shape[1] > self._most_columns:
+            pool = pool.reduced(int(self._most_columns), run.rng, run.n_threads)
+            run.done("projection")
         landmarks = draw_landmarks(self.landmarks, pool, run, default)
         run.done("landmarks")
         fit, extension = self._embed(pool, landmarks, run)
         self._set_fitted(fit, Model(source.columns, pool.space, extension))
         run.done("embedding")
-        run.finish(fit)
+        for record in (fit.landmarks, fit.graph, fit.spectrum):
+            for note in () if record is None else record.notes:
+                warn_user(note)
         self.stage_seconds_ = run.seconds
         return self
 
@@ -163,11 +170,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
                 "extension",
             )
         return space_for(self.metric)
-
-    def _reduced(self, pool: Pool, run: Run) -> Pool:
-        """Return the pool in the columns in which distances are measured: all of them."""
-        del run
-        return pool
 
     @abstractmethod
     def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:
@@ -308,7 +310,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         coordinates, n_far = (
             open_source(raw).matching(source.columns).map(self.model_, n_threads=n_threads)
         )
-        warn_of_far(n_far, size)
+        if n_far:
+            warn_of_far(n_far, size)
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
         return self.quality_
 

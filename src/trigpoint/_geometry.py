@@ -74,15 +74,15 @@ def local_covariances(
     # A tree lists the neighbors again in no time; products would take as long as a search.
     if found is not None and found.members is None and index.name != "tree":
         found = None
-    radii, covariances = [], []
+    squared_radii, covariances = [], []
     # Products of several neighborhoods with all points are much faster than one after the other.
     together = min(MEASURED_TOGETHER, max(NEIGHBORS_HELD // m, 1))
     for part in row_blocks(k, together):
         some = np.arange(part.start, part.stop)
         near = index.search(landmarks.points[some], m) if found is None else found.take(some)
         covariances.append(index.covariances(near, mode))
-        radii.append(near.radii)
-    return np.concatenate(radii), np.concatenate(covariances)
+        squared_radii.append(near.squared_radii)
+    return np.sqrt(np.concatenate(squared_radii)), np.concatenate(covariances)
 
 
 class SingularCovarianceWarning(ParameterWarning):
@@ -249,9 +249,8 @@ def local_dimension(X: Any, k: int) -> float:
     index = neighbor_index(X, outer + 1, len(queries))
     asked = index.take(queries)
     # Each of them is its own nearest neighbor.
-    radii = np.stack([index.search(asked, m + 1).radii for m in (inner, outer)], axis=1)
-    radii = radii[radii[:, 0] > 0]
-    growth = np.log(radii[:, 1] / radii[:, 0])
+    small, large = (np.sqrt(index.search(asked, m + 1).squared_radii) for m in (inner, outer))
+    growth = np.log(large[small > 0] / small[small > 0])
     if growth.sum() == 0:
         return 0.0
     return float(min(X.shape[1], np.log(outer / inner) / growth.mean()))

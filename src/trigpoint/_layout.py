@@ -14,16 +14,14 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 "The art of using t-SNE for single-cell transcriptomics", Nature Communications, 2019 (the start).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._neighbors.nearest import nearest
-from trigpoint._numerics.blocks import row_blocks, thread_map
-from trigpoint._numerics.reduction import principal_coordinates
-from trigpoint._run import Report
+from trigpoint._numerics.blocks import Report, one_blas_thread, row_blocks, thread_map
 
 if TYPE_CHECKING:
     from trigpoint._kernels.forces import MassTree
@@ -148,7 +146,18 @@ def principal_start(
     points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Principal coordinates, small, so that the large shape is right before details unfold."""
-    start = principal_coordinates(points.astype(np.float64), masses, n_components)
+    points = points.astype(np.float64)
+    with one_blas_thread():
+        around = points - np.average(points, axis=0, weights=masses)
+        # The mean of a constant is rounded: of 1e100, by more than all other columns vary.
+        around[:, (points == points[0]).all(axis=0)] = 0.0
+        covariance = around.T @ (masses[:, None] * around)
+        directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
+        # Eigenvectors come with any sign.
+        largest = np.abs(directions).argmax(axis=0)
+        directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
+        start = np.zeros((len(points), n_components))
+        start[:, : directions.shape[1]] = around @ directions
     start *= _START / start[:, 0].std()
     # Forces never leave a line or plane that they start in.
     return start + _JITTER * _START * rng.normal(size=start.shape)
@@ -220,7 +229,7 @@ def _forces(
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attraction and repulsion of every landmark, each of shape (k, 3)."""
-    from trigpoint._kernels.forces import attract, repel
+    from trigpoint._kernels.forces import TOGETHER, attract, repel
 
     tree = mass_tree(points, masses)
     inside, inner_masses = points[tree.order], masses[tree.order]
@@ -231,19 +240,15 @@ def _forces(
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
         attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
 
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
+    # A few parts for each thread: they change nothing, and each costs a call.
+    k = len(points)
+    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
+    parts = row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
+    for _ in thread_map(fill, parts, n_threads):
         pass
     repulsion = np.empty_like(points)
     repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)
     return attraction, repulsion
-
-
-def _parts(k: int, n_threads: int) -> Iterator[slice]:
-    """A few parts for each thread: parts change nothing, and each costs a call."""
-    from trigpoint._kernels.forces import TOGETHER
-
-    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
-    return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
 
 
 def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":

@@ -1,7 +1,7 @@
 """The pool: a uniform random sample of rows, in memory, that everything is fitted on."""
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,13 @@ from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.index import NeighborIndex, neighbor_index
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.reduction import all_projected
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    sample_points,
+    thread_map,
+)
 from trigpoint._spaces import Euclidean, Space
 
 # Rows of a pool: at least, and per landmark. With 64 rows for each landmark, nothing measurable is
@@ -26,6 +32,12 @@ _MOST_BYTES = 2 * 2**30
 DEFAULT_LANDMARKS = 1000
 MOST_AUTO_LANDMARKS = 4000
 
+# Points that principal components are computed from, spare components that are iterated but not
+# kept, and iterations.
+_SAMPLE = 10_000
+_MORE = 10
+_ROUNDS = 4
+
 
 class Pool:
     """Rows drawn uniformly from a source, and their Euclidean coordinates.
@@ -35,7 +47,7 @@ class Pool:
     points : ndarray or csr_array of shape (size, d)
         Euclidean rows.
     n : int
-        Number of rows of the source.
+        Number of rows of the source; as many as there are points if it is not given.
     rows : int64 ndarray of shape (size,) or None
         Their row numbers, ascending; ``None`` if the pool holds all rows.
     space : Space
@@ -51,30 +63,22 @@ class Pool:
     def __init__(
         self,
         points: Points,
-        n: int,
+        n: int | None = None,
         rows: np.ndarray | None = None,
         space: Space | None = None,
         n_columns: int | None = None,
     ) -> None:
-        self.points, self.n, self.rows = points, n, rows
+        self.points, self.rows = points, rows
+        self.n = points.shape[0] if n is None else n
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
         self.projection: Projection | None = None
         self.full = points
         self._index: NeighborIndex | None = None
 
-    @classmethod
-    def of(cls, points: Points) -> Self:
-        """Pool of all rows of an array that is Euclidean already."""
-        return cls(points, points.shape[0])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows in the pool, and of Euclidean columns."""
-        return self.points.shape[0], self.points.shape[1]
-
-    def projected(self, projection: Projection, n_threads: int) -> "Pool":
-        """Return the pool in a few principal components."""
+    def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "Pool":
+        """Return the pool in its leading principal components."""
+        projection = principal_projection(self.points, n_components, rng)
         points = all_projected(projection, self.dense, n_threads)
         pool = Pool(points, self.n, self.rows, self.space, self.n_columns)
         pool.projection, pool.full = projection, self.points
@@ -85,12 +89,6 @@ class Pool:
         """`points`, for those who take no sparse ones and have refused them."""
         assert isinstance(self.points, np.ndarray)
         return self.points
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the coordinates, float32 or float64."""
-        dtype: np.dtype = self.points.dtype
-        return dtype
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
         """Return the neighbor index of the pool, which is built for its first user.
@@ -212,3 +210,56 @@ def whole_pool(source: Any, space: Space) -> Pool:
             pass
     points = space.fit(raw)(raw)
     return Pool(points, source.n, None, space, source.columns.count)
+
+
+def principal_projection(X: Any, n_components: int, rng: np.random.Generator) -> Projection:
+    """Leading principal directions of the points, by subspace iteration over a sample.
+
+    References
+    ----------
+    N. Halko, P. G. Martinsson and J. A. Tropp, "Finding structure with randomness", SIAM Review,
+    2011.
+    """
+    sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
+    center = sample.mean(axis=0)
+    sample -= center
+    # The number of threads would change the rounding of products.
+    with one_blas_thread():
+        width = min(n_components + _MORE, *sample.shape)
+        basis = np.linalg.qr(rng.normal(size=(sample.shape[1], width)))[0]
+        for _ in range(_ROUNDS):
+            basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
+        _, _, directions = np.linalg.svd(sample @ basis, full_matrices=False)
+        components = basis @ directions[:n_components].T
+    return Projection(center, np.ascontiguousarray(components))
+
+
+def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of a block of points (b, c) in float64, and the lengths (b,) of what is left."""
+    if projection is None:
+        return np.ascontiguousarray(X, dtype=np.float64), np.zeros(len(X))
+    from trigpoint._kernels.map_placing import project
+
+    coordinates, residuals = np.empty((len(X), projection.components.shape[1])), np.empty(len(X))
+    project(np.ascontiguousarray(X), *projection, coordinates, residuals)
+    return coordinates, residuals
+
+
+def all_projected(projection: Projection, X: np.ndarray, n_threads: int) -> np.ndarray:
+    """Coordinates of all points, in their precision."""
+    n, d = X.shape
+    result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=X.dtype)
+
+    def fill(part: slice) -> None:
+        result[part] = projected(projection, X[part])[0]
+
+    for _ in thread_map(fill, row_blocks(n, block_rows(8 * d)), n_threads):
+        pass
+    return result
+
+
+def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:
+    """Points in all columns whose coordinates these are, and of which nothing is left."""
+    with one_blas_thread():
+        points = projection.center + inside.astype(np.float64) @ projection.components.T
+    return np.asarray(points.astype(inside.dtype))

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, eye_array
-from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from scipy.spatial import cKDTree
 
@@ -333,11 +332,6 @@ def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
     coefficients = np.linalg.solve(normal, moments[:, :, None])[:, :, 0]
     predicted = np.einsum("ns,ns->n", design, coefficients)
     return float(np.sqrt(np.mean((predicted - target) ** 2)))
-
-
-def geodesics(lengths: csr_array) -> np.ndarray:
-    """Shortest path lengths, shape (k, k), along the edges of a connected graph."""
-    return dijkstra(lengths, directed=False)
 
 
 def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:

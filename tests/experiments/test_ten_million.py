@@ -23,7 +23,7 @@ def quick(tmp_path_factory):
 
 @pytest.fixture
 def landmarks(roll):
-    pool = Pool.of(roll[0])
+    pool = Pool(roll[0])
     landmarks = EfficientDPP(120, random_state=0).select(pool)
     _, covariances = local_covariances(pool, landmarks, "full", 1)
     return replace(landmarks, covariances=covariances)

@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 import sklearn.decomposition
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import (
-    GeodesicExtension,
+from trigpoint._extension.extensions import GeodesicExtension, extend
+from trigpoint._extension.weighted import (
+    GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    extend,
+    NearestLandmarks,
+    support_of,
 )
-from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._kernels.landmark_sums import shepard_shares
@@ -23,7 +25,6 @@ from trigpoint._spectrum import (
     classical_scaling,
     density_scale,
     diffusion_maps,
-    geodesics,
     kernel_pca,
     laplacian_eigenmaps,
 )
@@ -82,7 +83,7 @@ def test_markov_extension_by_definition(space):
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     mu = 1 - spectrum.eigenvalues
     extension = MarkovExtension.prepare(
-        AllLandmarks.prepare(landmarks, same(landmarks, 2.0)), spectrum.coordinates, mu
+        support_of("all", landmarks, same(landmarks, 2.0), None), spectrum.coordinates, mu
     )
     kernel = np.exp(-cdist(X, landmarks, "sqeuclidean") / 8)
     expected = kernel / kernel.sum(axis=1, keepdims=True) @ spectrum.coordinates / mu
@@ -94,7 +95,7 @@ def test_points_take_bandwidths_from_their_landmarks(space, given):
     """At a landmark its own; elsewhere between those of the nearest three."""
     landmarks, graph, X = space
     bandwidths = graph.bandwidths if given is None else np.resize(given, len(landmarks))
-    support = AllLandmarks.prepare(landmarks, bandwidths)
+    support = support_of("all", landmarks, bandwidths, None)
     both = np.concatenate([landmarks, X])
     squares = cdist(both, landmarks, "sqeuclidean")
     # The narrowest landmark shows a point's own bandwidth, which is the larger of the two.
@@ -122,7 +123,7 @@ def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(method, rn
         spectrum = laplacian_eigenmaps(graph.weights, 2)
         extension = MarkovExtension.prepare(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
     else:
-        paths = geodesics(graph.lengths)
+        paths = dijkstra(graph.lengths, directed=False)
         extension = GeodesicExtension.prepare(
             support, paths, classical_scaling(paths, 2), graph.bandwidths
         )
@@ -140,7 +141,7 @@ def test_bridges_keep_their_weight_in_the_extension(rng):
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = MarkovExtension.prepare(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
     np.testing.assert_allclose(extended(extension, landmarks), spectrum.coordinates, atol=1e-10)
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     scaled = classical_scaling(paths, 2)
     isomap = GeodesicExtension.prepare(
         GraphNeighbors.prepare(landmarks, ordinary_edges(graph)), paths, scaled, graph.bandwidths
@@ -154,7 +155,7 @@ def test_all_landmarks_and_as_many_nearest_agree(space):
     results = [
         extended(MarkovExtension.prepare(support, spectrum.coordinates, np.ones(3)), X)
         for support in (
-            AllLandmarks.prepare(landmarks, graph.bandwidths),
+            support_of("all", landmarks, graph.bandwidths, None),
             NearestLandmarks.prepare(landmarks, graph.bandwidths, len(landmarks)),
         )
     ]
@@ -165,7 +166,7 @@ def test_kernel_extension_is_scikit_learns_projection(space):
     landmarks, _, X = space
     kernel = gaussian_kernel(landmarks, 4.0)
     spectrum = kernel_pca(kernel, 4)
-    support = AllLandmarks.prepare(landmarks, same(landmarks, 4.0))
+    support = support_of("all", landmarks, same(landmarks, 4.0), None)
     found = extended(KernelExtension.prepare(support, kernel.mean(axis=0), spectrum), X)
     peer = sklearn.decomposition.KernelPCA(4, kernel="rbf", gamma=1 / 32, eigen_solver="dense")
     peer.fit(landmarks)
@@ -176,7 +177,7 @@ def test_kernel_extension_is_scikit_learns_projection(space):
 
 def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(space):
     landmarks, graph, X = space
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     spectrum = classical_scaling(paths, 3)
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = GeodesicExtension.prepare(support, paths, spectrum, graph.bandwidths)
@@ -196,7 +197,7 @@ def test_points_far_from_every_landmark_get_finite_coordinates(space):
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     far = landmarks[:2] + 1e4
     for support in (
-        AllLandmarks.prepare(landmarks, graph.bandwidths),
+        support_of("all", landmarks, graph.bandwidths, None),
         NearestLandmarks.prepare(landmarks, graph.bandwidths, 5),
         GraphNeighbors.prepare(landmarks, graph),
     ):
@@ -211,7 +212,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
     centers = rng.normal(size=(4, 30)) * 1000
     X = np.concatenate([center + rng.normal(size=(60, 30)) for center in centers])
     landmarks = X[::3]
-    support = AllLandmarks.prepare(landmarks, np.full(len(landmarks), 2.0))
+    support = support_of("all", landmarks, np.full(len(landmarks), 2.0), None)
     values = rng.normal(size=(len(landmarks), 3))
     single, double = (
         extended(MarkovExtension.prepare(support, values, np.ones(3)), X.astype(dtype))
@@ -224,7 +225,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
 def test_float32_far_from_the_origin_is_moved_with_the_landmarks(offset, rng):
     X = (rng.normal(size=(300, 20)) + offset).astype(np.float32)
     landmarks = X[:40]
-    support = AllLandmarks.prepare(landmarks, np.ones(40))
+    support = support_of("all", landmarks, np.ones(40), None)
     squares = -2 * np.log(support.sums(X, np.eye(40)).sums)
     expected = cdist(X.astype(float), landmarks.astype(float), "sqeuclidean")
     np.testing.assert_allclose(squares, expected, atol=1e-4)
@@ -245,7 +246,7 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(rng):
 def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
     landmarks = rng.normal(size=(60, 3))
     graph = KNNGraph(8, metric="euclidean").build(Landmarks(landmarks))
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = GeodesicExtension.prepare(
         support, paths, classical_scaling(paths, 2), graph.bandwidths
@@ -256,11 +257,10 @@ def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
 
 def test_shares_of_landmarks_that_are_equally_far():
     """Also of the fourth: nothing tells the three apart, and all of them count alike."""
-    shares = np.empty((1, 3))
-    shepard_shares(np.full((1, 4), 2.0), shares)
-    np.testing.assert_allclose(shares, 1 / 3)
+    shares = shepard_shares(np.full((1, 4), 2.0), 3)
+    np.testing.assert_allclose(shares, np.full((1, 3), 1 / 3))
     # A landmark that the point is on has all of it.
-    shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), shares)
+    shares = shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), 3)
     np.testing.assert_array_equal(shares, [[1, 0, 0]])
 
 

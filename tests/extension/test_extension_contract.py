@@ -11,17 +11,19 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import (
-    GeodesicExtension,
-    KernelExtension,
-    MarkovExtension,
-    extend,
-)
+from trigpoint._extension.extensions import GeodesicExtension, extend
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._extension.weighted import (
+    GraphNeighbors,
+    KernelExtension,
+    MarkovExtension,
+    NearestLandmarks,
+    support_of,
+)
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._numerics.blocks import one_blas_thread
@@ -30,7 +32,6 @@ from trigpoint._spectrum import (
     classical_scaling,
     density_scale,
     diffusion_maps,
-    geodesics,
     kernel_pca,
     laplacian_eigenmaps,
 )
@@ -41,7 +42,7 @@ KERNEL_BANDWIDTH = 4.0
 
 
 def every(landmarks, graph):
-    return AllLandmarks.prepare(landmarks, graph.bandwidths)
+    return support_of("all", landmarks, graph.bandwidths, None)
 
 
 def nearest(landmarks, graph, count=6):
@@ -57,7 +58,7 @@ def along_edges(landmarks, graph):
 
 
 def wide(landmarks, graph):
-    return AllLandmarks.prepare(landmarks, np.full(len(landmarks), KERNEL_BANDWIDTH))
+    return support_of("all", landmarks, np.full(len(landmarks), KERNEL_BANDWIDTH), None)
 
 
 def nearest_wide(landmarks, graph):
@@ -90,7 +91,7 @@ def projection(support, landmarks, graph):
 
 
 def paths(support, landmarks, graph):
-    lengths = geodesics(graph.lengths)
+    lengths = dijkstra(graph.lengths, directed=False)
     spectrum = classical_scaling(lengths, L)
     prepared = GeodesicExtension.prepare(
         support(landmarks, graph), lengths, spectrum, graph.bandwidths

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._extension.smooth import SmoothExtension, fitted_planes
+from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.map_placing import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
@@ -117,7 +117,8 @@ def test_planes_by_definition(rng):
     """One landmark at a time, in as many unknowns as there are dimensions."""
     landmarks, graph = flat(rng, d=3, n_neighbors=6)
     coordinates = rng.normal(size=(200, 2))
-    planes, reach = fitted_planes(landmarks, graph, coordinates)
+    fitted = SmoothExtension.prepare(landmarks, graph, coordinates)
+    planes, reach = fitted.planes, fitted.reach
     direct = np.where(graph.lengths.toarray() > 0, graph.lengths.toarray(), np.inf)
     np.fill_diagonal(direct, 0)
     # Of one edge or two.
@@ -208,21 +209,23 @@ def test_bridges_and_lone_landmarks(rng):
     graph = KNNGraph(9, metric="euclidean").build(Landmarks(landmarks))
     assert isinstance(graph.notes[0], DisconnectedGraphWarning)
     coordinates = np.repeat([[1.0], [-1.0]], 30, axis=0)
-    planes, reach = fitted_planes(landmarks, graph, coordinates)
-    np.testing.assert_allclose(planes[:, 0], np.pad(coordinates, ((0, 0), (2, 0))), atol=1e-12)
-    assert (reach < 2).all()
+    fitted = SmoothExtension.prepare(landmarks, graph, coordinates)
+    expected = np.pad(coordinates, ((0, 0), (2, 0)))
+    np.testing.assert_allclose(fitted.planes[:, 0], expected, atol=1e-12)
+    assert (fitted.reach < 2).all()
     lone = np.array([[0.0, 0.0], [9.0, 0.0]])
     pair = KNNGraph(1, metric="euclidean").build(Landmarks(np.concatenate([lone, lone + 500])))
     assert isinstance(pair.notes[0], DisconnectedGraphWarning)
     empty = pair.lengths.copy() * 0
     empty.eliminate_zeros()
-    level, reach = fitted_planes(
+    level = SmoothExtension.prepare(
         np.concatenate([lone, lone + 500]),
         type(pair)(pair.weights, empty, pair.bridges, pair.bandwidths),
         np.arange(4.0)[:, None],
     )
-    np.testing.assert_array_equal(level[:, 0], np.pad(np.arange(4.0)[:, None], ((0, 0), (2, 0))))
-    assert (reach == 0).all()
+    expected = np.pad(np.arange(4.0)[:, None], ((0, 0), (2, 0)))
+    np.testing.assert_array_equal(level.planes[:, 0], expected)
+    assert (level.reach == 0).all()
 
 
 def test_far_points_stay_bounded_and_are_counted(roll):

@@ -68,7 +68,7 @@ def test_neighborhoods_reach_as_far_as_the_query_finds(index, rng):
     searched = index(points, 2)
     found = searched.search(points[:90], 40)
     distances, rows = searched.query(points[:90], 40)
-    np.testing.assert_array_equal(found.radii, distances[:, -1])
+    np.testing.assert_array_equal(np.sqrt(found.squared_radii), distances[:, -1])
     np.testing.assert_array_equal(found.last_rows, rows[:, -1])
     without = dataclasses.replace(found, members=None)
     for neighborhoods in (found, without):

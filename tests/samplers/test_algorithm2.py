@@ -166,13 +166,13 @@ def test_covariances_are_those_of_the_neighborhoods(cloud, mode, sampler, sparse
     points = CLOUDS[cloud]
     if sparse and points.shape[1] <= 15:
         return
-    pool = Pool.of(csr_array(points) if sparse else points)
+    pool = Pool(csr_array(points) if sparse else points)
     landmarks = sampler.set_params(random_state=0).select(pool)
     assert (landmarks.neighborhoods is None) == isinstance(sampler, tp.Uniform)
     radii, covariances = local_covariances(pool, landmarks, mode, 2)
     slow = SlowIndex(points)
     found = slow.search(landmarks.points, 60)
-    np.testing.assert_array_equal(radii, found.radii)
+    np.testing.assert_array_equal(radii, np.sqrt(found.squared_radii))
     expected = slow.covariances(found, mode)
     np.testing.assert_allclose(covariances, expected, rtol=1e-9, atol=1e-12)
 

@@ -136,7 +136,7 @@ def test_auto_may_be_one():
 
 
 def test_a_tolerance_that_is_just_met_is_met():
-    X = Pool.of(np.random.default_rng(0).normal(size=(100, 2)))
+    X = Pool(np.random.default_rng(0).normal(size=(100, 2)))
     sampler = tp.EfficientDPP()
     measure = count.ErrorEstimate(X, sampler, 3.0, np.random.default_rng(0))
     for met in (1, 2):

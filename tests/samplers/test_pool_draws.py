@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 
 import trigpoint as tp
 from trigpoint import _pool
+from trigpoint._numerics.blocks import Run
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool_for
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
@@ -63,10 +63,10 @@ def test_refinement_and_pool_of_candidates_are_numbered_alike(X, small_pools):
 def test_neighbors_count_rows_of_the_data(X, small_pools):
     asked = tp.EfficientDPP(8, n_neighbors=101, random_state=0)
     pool = pool_for(asked, open_source(X), space_for("euclidean"), np.random.default_rng(0))
-    assert (pool.n, pool.shape) == (5000, (1000, 8))
+    assert (pool.n, pool.points.shape) == (5000, (1000, 8))
     assert asked.select(pool).neighborhoods.size == 21
     # All rows are the pool.
-    assert asked.select(Pool.of(X)).neighborhoods.size == 101
+    assert asked.select(Pool(X)).neighborhoods.size == 101
     few = tp.EfficientDPP(8, n_neighbors=40, random_state=0)
     with pytest.raises(ValueError, match=r"n_neighbors=40 of the 5,000 rows are 8 .*pool=None"):
         few.fit(X)
@@ -80,7 +80,7 @@ def test_a_pool_may_have_any_number_of_rows(X, metric):
     for pool, size in ((None, 5000), (700, 700), (10**6, 5000), ("auto", 5000)):
         sampler = tp.EfficientDPP(8, pool=pool)
         found = pool_for(sampler, open_source(X), space_for(metric), np.random.default_rng(0))
-        assert found.shape[0] == size
+        assert len(found.points) == size
         assert (found.rows is None) == (size == 5000)
 
 
@@ -144,7 +144,9 @@ class Wrong:
 
 def test_samplers_of_users(X, small_pools):
     landmarks, pool = chosen(EveryTenth(), X)
-    np.testing.assert_array_equal(landmarks.indices, pool.numbers(np.arange(0, pool.shape[0], 10)))
+    np.testing.assert_array_equal(
+        landmarks.indices, pool.numbers(np.arange(0, len(pool.points), 10))
+    )
     np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
     assert chosen(Means(), X)[0].points.shape == (2, 8)
     with pytest.raises(TypeError, match="Nothing has neither indices_ nor landmarks_"):
@@ -172,11 +174,9 @@ def test_none_takes_every_distinct_point_of_data_with_few(rng, small_pools):
 
 
 def test_a_projected_pool_gives_landmarks_in_all_columns(X):
-    from trigpoint._numerics.reduction import principal_projection
-
-    pool = Pool.of(X)
-    reduced = pool.projected(principal_projection(X, 3, np.random.default_rng(0)), 1)
-    assert reduced.shape == (5000, 3)
+    pool = Pool(X)
+    reduced = pool.reduced(3, np.random.default_rng(0), 1)
+    assert reduced.points.shape == (5000, 3)
     rng = np.random.default_rng(0)
     landmarks = draw_landmarks(10, reduced, Run(rng, 1, False))
     np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])

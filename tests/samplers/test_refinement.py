@@ -231,7 +231,7 @@ def test_all_points_as_landmarks(X):
 
 
 def test_covariances_belong_to_the_refined_landmarks(X):
-    sampler, pool = tp.EfficientDPP(30, refine=2, random_state=0), Pool.of(X)
+    sampler, pool = tp.EfficientDPP(30, refine=2, random_state=0), Pool(X)
     _, covariances = local_covariances(pool, landmarks := sampler.select(pool), "full", 1)
     m = 40  # 4 n / k
     nearest = np.argsort(np.linalg.norm(X - landmarks.points[0], axis=1))[:m]

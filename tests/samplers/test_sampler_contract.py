@@ -72,7 +72,7 @@ def test_parameters_are_few_and_in_the_same_order(sampler):
 @each
 def test_progress_goes_up_to_its_end(sampler, X):
     told = []
-    clone(sampler).set_params(random_state=0).select(Pool.of(X), lambda *step: told.append(step))
+    clone(sampler).set_params(random_state=0).select(Pool(X), lambda *step: told.append(step))
     stages = {stage: total for stage, _, total in told}
     for stage, total in stages.items():
         done = [step[1] for step in told if step[0] == stage]

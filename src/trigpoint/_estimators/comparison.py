@@ -14,9 +14,8 @@ from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._extension.extensions import extend
-from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
 from trigpoint._spaces import Space, space_for
@@ -120,7 +119,9 @@ def compare_methods(
             continue
         estimator = method(n_components, metric=metric, random_state=seed)
         own = Run(seed, n_jobs, False, source)
-        reduced = estimator._reduced(pool, own)
+        reduced = pool
+        if pool.points.shape[1] > method._most_columns:
+            reduced = pool.reduced(int(method._most_columns), own.rng, own.n_threads)
         try:
             _, extension = estimator._embed(reduced, chosen, own)
         except ParameterError as error:

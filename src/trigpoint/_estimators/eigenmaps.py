@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._common.words import counted
-from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.selection import (
+from trigpoint._estimators.graph_embedding import (
     MOST_VISUAL,
     ROOMY_NEIGHBORS,
     SHOWN,
+    GraphEmbedding,
     Rules,
     interpolation,
 )
-from trigpoint._extension.extensions import MarkovExtension, PublishedExtension
-from trigpoint._extension.support import support_of
+from trigpoint._extension.published import PublishedExtension
+from trigpoint._extension.weighted import MarkovExtension, support_of
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
 from trigpoint._spectrum import (
@@ -55,12 +55,6 @@ _COMPLETE_PER_COLUMN = 4
 
 class MarkovEmbedding(GraphEmbedding):
     """The estimators whose coordinates are eigenvectors of a random walk on the landmark graph."""
-
-    eigenvectors = "auto"
-
-    def _check_parameters(self) -> Space:
-        check_choice("eigenvectors", self.eigenvectors, ("auto", "leading", "independent"))
-        return super()._check_parameters()
 
     _selects = True
 
@@ -105,7 +99,7 @@ class MarkovEmbedding(GraphEmbedding):
             mean_weight > _LEAST_MEAN_WEIGHT and self._markov_values(fit).min() < _GOOD_EIGENVALUE
         ):
             mean_weight /= 2
-            graph = CompleteGraph(mean_weight=mean_weight).build(fit.landmarks)
+            graph = CompleteGraph(mean_weight=mean_weight).linked(fit.landmarks)
             fit = self._coordinates(fit.landmarks, graph, self.n_components)
         return fit
 

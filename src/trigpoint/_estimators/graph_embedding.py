@@ -1,38 +1,110 @@
-"""What the estimators that embed a neighborhood graph of the landmarks share."""
+"""Estimators that embed a neighborhood graph of the landmarks, and the choice of that graph.
 
+No rule predicts well, from the dimension and number of points, how many neighbors suit them or
+whether the surface on which they lie can be unrolled. With ``graph="auto"``, several graphs are
+fitted, and the one whose embedding of some points preserves most neighbors is taken. Rules decide
+what is tried first, and what is taken where nothing is tried.
+
+A 2-D embedding and a set of features ask for different things. For a few coordinates, a sparse
+graph follows the shape of the data. For many coordinates, what counts is how well they replace the
+columns of the data: every landmark is linked to every other by a wide kernel, and supports every
+point.
+"""
+
+import logging
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_choice, check_count
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._embedding import Embedding
-from trigpoint._estimators.selection import (
-    MOST_NEIGHBORS,
-    MOST_VISUAL,
-    ROOMY_NEIGHBORS,
-    Fitted,
-    Rules,
-    other_candidates,
-    select,
-    worth_trying,
-)
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._geometry import local_covariances, local_dimension
 from trigpoint._graphs import NAMED_GRAPHS, CompleteGraph, KNNGraph
-from trigpoint._graphs.graph import Graph, precomputed_graph
+from trigpoint._graphs.graph import Graph, masses_of, precomputed_graph
 from trigpoint._graphs.knn import NeighborSearch
-from trigpoint._graphs.masses import masses_of
 from trigpoint._model import Model
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
+from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import Points, dense_blocks
+from trigpoint._numerics.blocks import Run, sample_points
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._spaces import Space
+
+logger = logging.getLogger(__name__)
+
+# Most coordinates of a visualization, and of those in which redundant eigenvectors are skipped.
+MOST_VISUAL = 5
+SHOWN = 3
+
+# Neighbors in a sparse graph where there are coordinates for all directions in which points spread.
+ROOMY_NEIGHBORS = 10
+
+# Fewest points per landmark for a smooth extension.
+_POINTS_PER_LANDMARK = 2
+
+# Nearest neighbors whose graphs are tried for any visualization, and the most landmarks and
+# coordinates. With more of them, the eigenvectors of all graphs would take longer than all else.
+_TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
+MOST_NEIGHBORS = max(count for _, count in _TRIED)
+_MOST_LANDMARKS, _MOST_COORDINATES = 1000, 64
+
+# Points in the comparison, at most and at least, the numbers that these may have in all, and the
+# neighbors of each that an embedding should preserve.
+_COMPARED, _FEWEST = 2000, 200
+_MOST_NUMBERS = 2**23
+_NEIGHBORS = 10
+
+# How much more of the neighbors another graph must preserve than the one that the rules propose:
+# twice what another sample of points makes of the difference. How much less a smooth extension may
+# preserve: one of a surface that preserves a few more neighbors may be uneven, with holes.
+_CLEARLY = 0.02
+_SMOOTHER = 0.01
+
+# Shares of neighbors preserved at which nothing else is tried.
+_GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
+
+Fitted = tuple[Fit, Extension]
+Attempt = Callable[[], Iterator[Fitted]]
+
+
+class Rules(NamedTuple):
+    """What ``"auto"`` stands for.
+
+    Attributes
+    ----------
+    graph : str
+        A key of `NAMED_GRAPHS`.
+    n_neighbors : int
+        For a graph of nearest neighbors, also one that is given by the name of its metric.
+    extension : str
+    """
+
+    graph: str
+    n_neighbors: int
+    extension: str
+
+
+def interpolation(
+    n_components: int, dimension: float, n_columns: int, points_per_landmark: float
+) -> str:
+    """Return how points get a few coordinates, from their local dimension.
+
+    Planes, unless a point varies in more directions than there are coordinates: a plane takes the
+    mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
+    hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
+    """
+    fits = n_columns <= TREE_MAX_DIMENSION and dimension < n_components + 0.5
+    return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
 
 
 class GraphEmbedding(Embedding):
@@ -42,9 +114,12 @@ class GraphEmbedding(Embedding):
 
     # Whether graph and extension may be left to model selection.
     _selects = False
+    # A parameter of the estimators whose coordinates are eigenvectors of a random walk.
+    eigenvectors = "auto"
 
     def _check_parameters(self) -> Space:
         space = super()._check_parameters()
+        check_choice("eigenvectors", self.eigenvectors, ("auto", "leading", "independent"))
         if isinstance(self.graph, str):
             check_choice("graph", self.graph, ("auto", *NAMED_GRAPHS))
             return space
@@ -96,7 +171,7 @@ class GraphEmbedding(Embedding):
         roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
         candidates: list[tuple[Any, list[Any], int]] = [(first, [extension], roomy)]
         many = self.n_components > MOST_VISUAL
-        parameters = self.graph, self.extension, getattr(self, "eigenvectors", "auto")
+        parameters = self.graph, self.extension, self.eigenvectors
         is_open = self._selects and all(isinstance(v, str) and v == "auto" for v in parameters)
         if is_open and worth_trying(pool.points, k, self.n_components, dimension):
             candidates = [(first, [extension] if many else [extension, "graph"], roomy)]
@@ -138,13 +213,16 @@ class GraphEmbedding(Embedding):
         if not hasattr(graph, "build"):
             built = precomputed_graph(graph, landmarks.points)
         elif isinstance(graph, KNNGraph):
-            built = graph.build(landmarks, run.n_threads, search=search, roomy=roomy)
+            built = graph.linked(landmarks, search, roomy)
+        elif isinstance(graph, CompleteGraph):
+            built = graph.linked(landmarks)
         else:
             built = graph.build(landmarks, run.n_threads)
         fit = self._coordinates(landmarks, built, self.n_components)
-        if isinstance(graph, CompleteGraph) and graph is not self.graph:
-            fit = self._narrowed(fit)
-        decided = {} if graph is self.graph else described(graph)
+        decided = {}
+        if graph is not self.graph:
+            fit = self._narrowed(fit) if isinstance(graph, CompleteGraph) else fit
+            decided = described(graph)
         fit = replace(fit, dimension=dimension, decided=decided | fit.decided)
         for extended_by in dict.fromkeys(extensions):
             extended = replace(fit, extended_by=extended_by)
@@ -178,3 +256,113 @@ def described(graph: Any) -> dict[str, str]:
         return {"graph": type(graph).__name__}
     by_mass = " by mass" if graph.by_mass else ""
     return {"graph": graph.metric + by_mass, "n_neighbors": str(graph.n_neighbors)}
+
+
+def worth_trying(points: Points, k: int, n_components: int, dimension: float) -> bool:
+    """Return whether several graphs should be compared, rather than the first taken by rule."""
+    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
+        return False
+    if n_components <= SHOWN:
+        return True
+    # Where points spread in more directions than there are features, all pairs preserve most.
+    return MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5
+
+
+def other_candidates(many: bool, by_rule: str) -> Iterator[tuple[Any, list[str]]]:
+    """Yield graphs to try besides the proposal of the rules, and the extensions to try with each.
+
+    `many` says that the coordinates are features; `by_rule` is the default extension.
+    """
+    if many:
+        yield KNNGraph(200, metric="euclidean"), ["all"]
+        yield KNNGraph(20, metric="euclidean"), ["graph"]
+    else:
+        for metric, count in _TRIED:
+            # Planes through few neighbors are uneven, and may still preserve more neighbors.
+            extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
+            yield KNNGraph(count, metric=metric), extensions
+        if by_rule == "graph":
+            # On a surface, the same goes for these, and masses would be noise. But diverse
+            # landmarks are as dense at the fringe of a cloud as in its core.
+            yield KNNGraph(5, metric="euclidean"), ["graph"]
+            yield KNNGraph(5, by_mass=True), ["graph"]
+    yield CompleteGraph(), ["all"]
+
+
+def select(
+    attempts: Sequence[Attempt], points: Points, many: bool, n_threads: int
+) -> tuple[Fit, Extension, dict[str, float]]:
+    """Return the best of several fits with its extension, and the share that each preserves.
+
+    The first is taken if it is good, or unless another is clearly better. Others may fail. If the
+    first is connected, then so are the points, and the bridges of a sparser graph are edges like
+    others. If not, only graphs without bridges are considered.
+    """
+    most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
+    sample = sample_points(points, most, np.random.default_rng(0))
+    neighbors = _neighbors(sample, n_threads)
+    good = _GOOD_FEATURES if many else _GOOD_VISUAL
+    made: dict[str, Fitted] = {}
+    preserved: dict[str, float] = {}
+    first = ""
+    for attempt in attempts:
+        try:
+            for fit, extension in attempt():
+                graph = f"{fit.decided['graph']} {fit.decided.get('n_neighbors', '')}".strip()
+                name = f"{graph}, {fit.extended_by}"
+                if name in made:
+                    continue
+                assert fit.graph is not None
+                if first and len(fit.graph.bridges):
+                    before = made[first][0]
+                    assert before.graph is not None
+                    if len(before.graph.bridges) or before.decided["graph"] == "complete":
+                        continue
+                    fit = _connected(fit)
+                first = first or name
+                made[name] = fit, extension
+                preserved[name] = _preserved(extension, sample, neighbors, n_threads)
+                logger.info("%s preserves %.3f of the neighbors", name, preserved[name])
+                if name == first and preserved[name] >= good:
+                    return fit, extension, preserved
+        except ParameterError:
+            if not made:
+                raise
+    rated = {
+        name: share + _SMOOTHER * (made[name][0].extended_by == "smooth")
+        for name, share in preserved.items()
+    }
+    best = max(rated, key=lambda name: rated[name])
+    if rated[best] < rated[first] + _CLEARLY:
+        best = first
+    return *made[best], preserved
+
+
+def _preserved(
+    extension: Extension, sample: Points, neighbors: np.ndarray, n_threads: int
+) -> float:
+    """Return the share of the `neighbors` of some points that are neighbors in the embedding."""
+    found = _neighbors(extension(sample)[0], n_threads)
+    return float((found[:, :, None] == neighbors[:, None]).any(axis=2).mean())
+
+
+def _neighbors(points: Points, n_threads: int) -> np.ndarray:
+    """Return the rows (n, 10) of the other points that are nearest to each point."""
+    m = _NEIGHBORS + 1
+    if isinstance(points, csr_array):
+        index = neighbor_index(points, m, points.shape[0], n_threads)
+        parts = [index.query(points[part].toarray(), m)[1] for part in dense_blocks(points)]
+        rows = np.concatenate(parts)
+    else:
+        rows = nearest(points, points, m, n_threads)[1]
+    itself = rows == np.arange(len(rows))[:, None]
+    # Among many duplicates of a point, it may not be found itself.
+    itself[~itself.any(axis=1), -1] = True
+    return rows[~itself].reshape(len(rows), _NEIGHBORS)
+
+
+def _connected(fit: Fit) -> Fit:
+    """Return a fit whose bridges count as ordinary edges."""
+    assert fit.graph is not None
+    notes = tuple(n for n in fit.graph.notes if not isinstance(n, DisconnectedGraphWarning))
+    return replace(fit, graph=replace(fit.graph, bridges=fit.graph.bridges[:0], notes=notes))

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import dijkstra
 
 from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.selection import Rules, interpolation
+from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
 from trigpoint._extension.extensions import GeodesicExtension
-from trigpoint._extension.support import AllLandmarks, support_of
+from trigpoint._extension.weighted import AllLandmarks, support_of
 from trigpoint._graphs.graph import ordinary_edges
-from trigpoint._spectrum import classical_scaling, geodesics
+from trigpoint._spectrum import classical_scaling
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
@@ -96,7 +96,7 @@ class Isomap(GraphEmbedding):
 
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
         check_pairs(landmarks.points)
-        paths = geodesics(graph.lengths)
+        paths = dijkstra(graph.lengths, directed=False)
         try:
             spectrum = classical_scaling(paths, n_components)
         except ParameterValueError:
@@ -111,7 +111,7 @@ class Isomap(GraphEmbedding):
         if fit.geodesics is None:
             # A model file leaves them out.
             check_pairs(fit.landmarks.points)
-            fit = replace(fit, geodesics=geodesics(graph.lengths))
+            fit = replace(fit, geodesics=dijkstra(graph.lengths, directed=False))
         assert fit.geodesics is not None
         ordinary = ordinary_edges(graph)
         support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)

@@ -10,17 +10,16 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import check_pairs
-from trigpoint._extension.extensions import KernelExtension
-from trigpoint._extension.support import support_of
+from trigpoint._extension.weighted import KernelExtension, support_of
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
+from trigpoint._numerics.blocks import Run
 from trigpoint._numerics.gaussian import (
     gaussian_kernel,
     median_bandwidth,
     resolve_bandwidth,
 )
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
 

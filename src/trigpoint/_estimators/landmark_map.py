@@ -14,20 +14,18 @@ from trigpoint._common.records import Extension, Fit, Landmarks, Spectrum
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
-from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
+from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._model import Model
-from trigpoint._numerics.reduction import all_projected, principal_projection
-from trigpoint._pool import Pool
-from trigpoint._run import Run
+from trigpoint._numerics.blocks import Run, sample_points
+from trigpoint._pool import Pool, all_projected
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._spaces import Space
 
-# Points with more columns are measured in this many principal components.
-_MOST_COLUMNS = 50
-
-# Points per landmark, at least, for affinities from the points that landmarks share.
+# Points per landmark that are enough to count what it stands for, and the fewest for affinities
+# from the points that landmarks share.
+_COUNTED = 10
 _SHARED = 2
 
 # Up to this local dimension, and from so many landmarks on, a map starts from geodesic distances
@@ -134,6 +132,7 @@ class LandmarkMap(Embedding):
     _default_landmarks = 10_000
     # Drawing 10,000 landmarks of 50 columns takes 5 s from 20 rows per landmark, and 13 s from 64.
     _rows_per_landmark = 20
+    _most_columns = 50
     # Points are interpolated in one way.
     extension = "auto"
     # Principal components and searches among all points need every coordinate.
@@ -155,22 +154,15 @@ class LandmarkMap(Embedding):
         check_count("refine", self.refine, low=0, high=_MOST_STEPS)
         return space
 
-    def _reduced(self, pool: Pool, run: Run) -> Pool:
-        """Project a pool of many columns on principal components; landmarks keep all columns."""
-        if pool.shape[1] <= _MOST_COLUMNS:
-            return pool
-        projection = principal_projection(pool.points, _MOST_COLUMNS, run.rng)
-        pool = pool.projected(projection, run.n_threads)
-        run.done("projection")
-        return pool
-
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
         why = f"there are {len(landmarks.points):,} landmarks"
         n_components = check_count(
             "n_components", self.n_components, high=len(landmarks.points) - 1, why=why
         )
         dimension = local_dimension(pool.points, len(landmarks.points))
-        inside = all_projected(pool.projection, landmarks.points, run.n_threads)
+        inside = landmarks.points
+        if pool.projection is not None:
+            inside = all_projected(pool.projection, inside, run.n_threads)
         masses, joint = self._affinities(pool, inside, run)
         run.done("affinities")
         is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
@@ -178,7 +170,16 @@ class LandmarkMap(Embedding):
             start, early = self._geodesic_start(inside, landmarks.indices, run), 0.0
         else:
             start, early = principal_start(inside, masses, n_components, run.rng), EARLY_SHARE
-        positions = self._laid_out(joint, masses, start, self.n_iter, early, run, "layout")
+        positions = layout(
+            joint,
+            masses,
+            start,
+            exaggeration=self.exaggeration,
+            n_iter=self.n_iter,
+            early=early,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
         fit = Fit(
             "LandmarkMap",
             replace(landmarks, masses=masses),
@@ -190,31 +191,9 @@ class LandmarkMap(Embedding):
             fit = self._refined(pool, fit, run)
         return fit, self._extension(fit)
 
-    def _laid_out(
-        self,
-        joint: csr_array,
-        masses: np.ndarray,
-        start: np.ndarray,
-        n_iter: int,
-        early: float,
-        run: Run,
-        stage: str,
-    ) -> np.ndarray:
-        return layout(
-            joint,
-            masses,
-            start,
-            exaggeration=self.exaggeration,
-            n_iter=n_iter,
-            early=early,
-            n_threads=run.n_threads,
-            report=run.report,
-            stage=stage,
-        )
-
     def _geodesic_start(self, inside: np.ndarray, rows: np.ndarray | None, run: Run) -> np.ndarray:
         """Return positions of the landmarks (k, l) by Isomap, which keeps the global shape."""
-        pool = Pool.of(inside.astype(np.float64))
+        pool = Pool(inside.astype(np.float64))
         isomap = Isomap(self.n_components)
         # Connected components that Isomap has to join are separated again by the layout, so its
         # warnings are dropped with its run.
@@ -236,7 +215,7 @@ class LandmarkMap(Embedding):
             why = f"there are {k:,} landmarks"
             check_count("n_neighbors", self.n_neighbors, high=max(k - 1, 1), why=why)
         count = min(self.n_neighbors, k - 1)
-        sample = sample_of(pool.dense, k, run.rng)
+        sample = sample_points(pool.points, _COUNTED * k, run.rng)
         masses = np.zeros(k)
 
         def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -260,8 +239,9 @@ class LandmarkMap(Embedding):
         run.done("layout")
         everything, full = pool.dense, np.asarray(pool.full)
         if pool.rows is not None:
-            full = np.asarray(pool.space(run.source.take(None)))
-            everything = all_projected(pool.projection, full, run.n_threads)
+            full = everything = np.asarray(pool.space(run.source.take(None)))
+            if pool.projection is not None:
+                everything = all_projected(pool.projection, full, run.n_threads)
         first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
         order = np.argsort(first)
         rows, masses = first[order], counts[order].astype(np.float64)
@@ -272,7 +252,17 @@ class LandmarkMap(Embedding):
         searched = None if pool.projection is None else inside
         perplexity = _PERPLEXITY * self.n_neighbors
         joint = affinities(points, masses, perplexity, run.n_threads, searched)
-        positions = self._laid_out(joint, masses, start, self.refine, 0.0, run, "refinement")
+        positions = layout(
+            joint,
+            masses,
+            start,
+            exaggeration=self.exaggeration,
+            n_iter=self.refine,
+            early=0.0,
+            n_threads=run.n_threads,
+            report=run.report,
+            stage="refinement",
+        )
         landmarks = Landmarks(points, rows, masses=masses, notes=fit.landmarks.notes)
         return replace(fit, landmarks=landmarks, spectrum=Spectrum(positions, np.empty(0)))
 

@@ -1,22 +1,14 @@
-"""Nystrom extension: from the coordinates of the landmarks to those of every point.
+"""The extension of Isomap, and the application of any extension to all rows of an array."""
 
-A support sums landmarks' values for a block of points; an *extension* turns the sums into
-coordinates. A prepared extension is a pure function of a block: a frozen record of arrays that can
-be pickled, keeps nothing between calls, and gives a point the same coordinates in any block. So it
-can be called on blocks in any order and from any thread or process.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterValueError, ParameterWarning
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.support import FAR_BANDWIDTHS, AllLandmarks, LocalSupport, Support
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -32,160 +24,8 @@ class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates mean little."""
 
 
-class WeightedExtension(ABC):
-    """What the extensions by weights share."""
-
-    support: Any
-
-    @property
-    @abstractmethod
-    def n_components(self) -> int:
-        """Number of coordinates, l."""
-
-    @property
-    def row_bytes(self) -> int:
-        """The most bytes held for each point of a block."""
-        return int(self.support.row_bytes + 8 * (self.n_components + 1))
-
-
 @dataclass(frozen=True, eq=False)
-class MarkovExtension(WeightedExtension):
-    """Extension of Laplacian eigenmaps and diffusion maps.
-
-    ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
-    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
-    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
-    where the nearest landmarks are.
-
-    Attributes
-    ----------
-    support : Support
-    values : float64 ndarray of shape (l + 1, k)
-        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
-        landmark's factor in the kernel.
-
-    References
-    ----------
-    Y. Bengio and others, "Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral
-    clustering", NIPS, 2004.
-    """
-
-    support: Support
-    values: np.ndarray
-
-    @classmethod
-    def prepare(
-        cls,
-        support: Support,
-        coordinates: np.ndarray,
-        mu: np.ndarray,
-        scale: np.ndarray | None = None,
-    ) -> "MarkovExtension":
-        """Prepare the extension.
-
-        Parameters
-        ----------
-        support : Support
-        coordinates : ndarray of shape (k, l)
-            Coordinates of the landmarks.
-        mu : ndarray of shape (l,)
-            Eigenvalues of the row-normalized kernel.
-        scale : ndarray of shape (k,) or None
-            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
-        """
-        values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
-        return cls(support, values if scale is None else values * scale)
-
-    @property
-    def n_components(self) -> int:
-        return len(self.values) - 1
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        sums, shifts = self.support.sums(X, self.values)
-        return sums[:, :-1] / sums[:, -1:], shifts != 0
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedExtension(WeightedExtension):
-    """Extension of Laplacian eigenmaps by the formula of the paper.
-
-    ``phi(x) = sum_j K(x_j, x) phi_j / (lambda k sqrt(E[K(., x)] E[K(x_j, .)]))``, with expectations
-    over the k landmarks x_j. In contrast to `MarkovExtension`, it divides by the lambda of
-    ``(D - W) phi = lambda D phi``, and a landmark's coordinates are not those it has in the graph.
-
-    Attributes
-    ----------
-    support : AllLandmarks
-    values : float64 ndarray of shape (l + 1, k)
-        The values to sum, ``phi_j / (lambda sqrt(k E[K(x_j, .)]))``, and 1 for ``k E[K(., x)]``.
-
-    References
-    ----------
-    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
-    scalable manifold learning", 2015, section 4.1.
-    """
-
-    support: AllLandmarks
-    values: np.ndarray
-
-    @classmethod
-    def prepare(cls, landmarks: np.ndarray, sigma: float, spectrum: Spectrum) -> Self:
-        """Prepare the extension from the landmarks (k, d) and one bandwidth."""
-        k = len(landmarks)
-        support = AllLandmarks.prepare(landmarks, np.full(k, sigma))
-        ones = np.ones((1, k))
-        blocks = row_blocks(k, block_rows(support.row_bytes, _BLOCK_BYTES))
-        sums = np.concatenate([support.sums(landmarks[part], ones).sums for part in blocks])
-        values = (spectrum.coordinates / spectrum.eigenvalues / np.sqrt(sums)).T
-        return cls(support, np.concatenate([values, ones]))
-
-    @property
-    def n_components(self) -> int:
-        return len(self.values) - 1
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        sums, shifts = self.support.sums(X, self.values)
-        return sums[:, :-1] * np.exp(shifts / 2)[:, None] / np.sqrt(sums[:, -1:]), shifts != 0
-
-
-@dataclass(frozen=True, eq=False)
-class KernelExtension(WeightedExtension):
-    """Extension of kernel PCA: projection of a point's kernel row on the components.
-
-    Points far from every landmark are all placed at one spot.
-
-    Attributes
-    ----------
-    support : Support
-    components : float64 ndarray of shape (l, k)
-    offset : float64 ndarray of shape (l,)
-        Components sum to zero over the landmarks, so of the centering only the means of the
-        kernel's columns remain.
-    """
-
-    support: Support
-    components: np.ndarray
-    offset: np.ndarray
-
-    @classmethod
-    def prepare(
-        cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
-    ) -> "KernelExtension":
-        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
-        components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
-        return cls(support, components, components @ kernel_means)
-
-    @property
-    def n_components(self) -> int:
-        return len(self.components)
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        sums, shifts = self.support.sums(X, self.components)
-        return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
-
-
-@dataclass(frozen=True, eq=False)
-class GeodesicExtension(WeightedExtension):
+class GeodesicExtension:
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
@@ -244,7 +84,8 @@ class GeodesicExtension(WeightedExtension):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 32 * len(self.geodesics)
+        k, n_components = self.components.shape
+        return self.support.row_bytes + 8 * (n_components + 1) + 32 * k
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.landmark_sums import add_centered
@@ -312,42 +153,12 @@ def extend(
     return result, far
 
 
-def extended_blocks(
-    extension: Extension, blocks: Iterable[Points], n_threads: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the coordinates of blocks of points as they come, and which points are far."""
-    first_row = 0
-    for block in blocks:
-        coordinates, far = extend(extension, block, n_threads)
-        _refuse_impossible(coordinates, first_row)
-        first_row += block.shape[0]
-        yield coordinates, far
-
-
-def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
-    """Reject coordinates that no fitted model produces, only one assembled by hand."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(coordinates.sum()):
-            return
-    bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
-    if len(bad):
-        raise ParameterValueError(
-            f"the coordinates of row {first_row + bad[0]} are not finite: the arrays of this "
-            "model are inconsistent, so fit it again",
-            "X",
-        )
-
-
 def warn_of_far(n_far: int, n_points: int) -> None:
-    """Warn about points that are far from all landmarks, if there are any."""
-    if n_far:
-        warn_user(far_points(n_far, n_points))
-
-
-def far_points(n_far: int, n_points: int, where: str = "") -> FarPointsWarning:
-    """The warning about points that are far from all landmarks."""
-    return FarPointsWarning(
-        f"{n_far:,} of {n_points:,} points{where} are more than ten bandwidths away from every "
-        "landmark, so their coordinates are unreliable: check the units and the order of the "
-        "columns, or add landmarks near such points"
+    """Warn about points that are far from all landmarks."""
+    warn_user(
+        FarPointsWarning(
+            f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
+            "landmark, so their coordinates are unreliable: check the units and the order of the "
+            "columns, or add landmarks near such points"
+        )
     )

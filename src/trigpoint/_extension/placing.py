@@ -7,17 +7,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
-from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._extension.weighted import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import (
     block_rows,
     one_blas_thread,
     row_blocks,
-    sample_points,
     thread_map,
 )
-from trigpoint._numerics.reduction import projected
+from trigpoint._pool import projected
 
 # Landmarks that a point is placed among.
 AROUND = 8
@@ -32,8 +31,6 @@ _RIDGE = 1.5
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
 
-# Points per landmark that are enough to know what it stands for.
-_PER_LANDMARK = 10
 # Points at once: the same for any number of threads, and few enough for memory.
 TOGETHER = 8192
 
@@ -91,6 +88,8 @@ class MapExtension:
         cls, landmarks: np.ndarray, positions: np.ndarray, projection: Projection | None = None
     ) -> "MapExtension":
         """Prepare the placing of points among landmarks (k, d) with positions (k, l)."""
+        from trigpoint._kernels.map_placing import place
+
         inside, residuals = projected(projection, landmarks)
         k = len(inside)
         search = landmark_search(inside, AROUND + 1)
@@ -109,7 +108,9 @@ class MapExtension:
         # A distance that is nearly nothing, for the place next to a landmark.
         nearly = squares.copy()
         nearly[:, 0] = np.finfo(np.float64).tiny
-        _place(inside, inside, found, nearly, positions, spacings, slopes, zeros, means)
+        count = min(AROUND, k)
+        fitted = positions, spacings, REACH, slopes
+        place(inside, inside, found, nearly, count, *fitted, zeros, means)
         return cls(
             search,
             inside,
@@ -134,18 +135,22 @@ class MapExtension:
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (b, l) of a block of points, and which (b,) are far from every landmark."""
+        from trigpoint._kernels.map_placing import place
+
         if isinstance(X, csr_array):
             X = X.toarray()
         inside, residuals = projected(self.projection, X)
         found, squares = self.search.nearest(inside, min(AROUND + 1, len(self.positions)))
         placed = np.empty((len(X), self.n_components))
-        _place(
+        place(
             inside,
             self.landmarks,
             found,
             squares,
+            min(AROUND, found.shape[1]),
             self.positions,
             self.spacings,
+            REACH,
             self.slopes,
             self.offsets,
             placed,
@@ -153,11 +158,6 @@ class MapExtension:
         outside = np.maximum(residuals - self.residual, 0.0)
         far = np.sqrt(squares[:, 0]) + outside > FAR_BANDWIDTHS * self.bandwidths[found[:, 0]]
         return placed, far
-
-
-def sample_of(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Points (at most ten for each of k landmarks) that show what the landmarks stand for."""
-    return sample_points(X, _PER_LANDMARK * k, rng)
 
 
 def nearest_landmarks(
@@ -214,20 +214,3 @@ def _slopes(
             fitted = np.linalg.solve(products, roots[:, :, None] * steps)
             slopes[part] = sides.transpose(0, 2, 1) @ fitted
     return slopes
-
-
-def _place(
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    found: np.ndarray,
-    squares: np.ndarray,
-    positions: np.ndarray,
-    spacings: np.ndarray,
-    slopes: np.ndarray,
-    offsets: np.ndarray,
-    placed: np.ndarray,
-) -> None:
-    from trigpoint._kernels.map_placing import place
-
-    count = min(AROUND, found.shape[1])
-    place(X, landmarks, found, squares, count, positions, spacings, REACH, slopes, offsets, placed)

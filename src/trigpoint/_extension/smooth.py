@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.extensions import WeightedExtension
-from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._extension.weighted import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -34,7 +33,7 @@ _RIDGE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothExtension(WeightedExtension):
+class SmoothExtension:
     """Extension of any coordinates of the landmarks by planes.
 
     ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
@@ -67,11 +66,36 @@ class SmoothExtension(WeightedExtension):
     def prepare(
         cls, landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
     ) -> "SmoothExtension":
-        """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph."""
+        """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph.
+
+        Planes are fitted by weighted ridge regression on the landmark and its nearest neighbors in
+        the graph. Fitting shrinks coordinates, the more so the faster they vary; each is stretched
+        again as a whole.
+        """
         landmarks, coordinates = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
-        planes, reach = fitted_planes(landmarks, graph, coordinates)
+        k, d = landmarks.shape
+        planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
+        columns, used = _fitted_neighbors(graph)
+        width = columns.shape[1]
+        for part in row_blocks(k, block_rows(8 * width * (d + width))):
+            places, weights, reach[part] = _around(landmarks, columns[part], used[part])
+            unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
+            middle, around = _centered(places / unit[:, None], weights)
+            mean, differences = _centered(coordinates[columns[part]], weights)
+            # Slopes are combinations of the neighbors' places, so that there are as many unknowns
+            # in any dimension.
+            products = np.einsum("ijd,ihd->ijh", around, around)
+            ridge = _RIDGE * np.einsum("ijj->i", products)
+            products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
+            slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
+            planes[part, :, :-1] = slopes / unit[:, None]
+            planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
+        # Brings the fitted values closest to the coordinates.
+        squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
+        stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
+        planes *= np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)[:, None]
         support = landmark_search(landmarks, SHARING + 1)
         return cls(support, landmarks, planes, reach, graph.bandwidths)
 
@@ -81,7 +105,8 @@ class SmoothExtension(WeightedExtension):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
+        width = self.planes.shape[1] + 1 + self.landmarks.shape[1]
+        return self.support.row_bytes + 16 * (SHARING + 1) + 8 * width
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.map_placing import blended_planes
@@ -103,38 +128,6 @@ class SmoothExtension(WeightedExtension):
             far,
         )
         return result, far
-
-
-def fitted_planes(
-    landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Planes (k, l, d + 1) of the coordinates (k, l) around each landmark, and their reach (k,).
-
-    Weighted ridge regression on the landmark and its nearest neighbors in the graph. Fitting
-    shrinks coordinates, the more so the faster they vary; each is stretched again as a whole.
-    """
-    k, d = landmarks.shape
-    planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
-    columns, used = _fitted_neighbors(graph)
-    width = columns.shape[1]
-    for part in row_blocks(k, block_rows(8 * width * (d + width))):
-        places, weights, reach[part] = _around(landmarks, columns[part], used[part])
-        unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
-        middle, around = _centered(places / unit[:, None], weights)
-        mean, differences = _centered(coordinates[columns[part]], weights)
-        # Slopes are combinations of the neighbors' places, so that there are as many unknowns in
-        # any dimension.
-        products = np.einsum("ijd,ihd->ijh", around, around)
-        ridge = _RIDGE * np.einsum("ijj->i", products)
-        products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
-        slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
-        planes[part, :, :-1] = slopes / unit[:, None]
-        planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
-    # Brings the fitted values closest to the coordinates.
-    squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
-    stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
-    stretch = np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)
-    return planes * stretch[:, None], reach
 
 
 def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:

@@ -8,23 +8,22 @@ import numpy as np
 from trigpoint._common.device import to_device, working_memory
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
-from trigpoint._extension.extensions import (
-    GeodesicExtension,
-    KernelExtension,
-    MarkovExtension,
-    PublishedExtension,
-)
+from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.placing import MapExtension
+from trigpoint._extension.published import PublishedExtension
 from trigpoint._extension.smooth import SHARING, SmoothExtension
-from trigpoint._extension.support import (
+from trigpoint._extension.torch_map import HELD, map_positions
+from trigpoint._extension.torch_search import TorchSearch, smallest
+from trigpoint._extension.weighted import (
+    BLENDED,
     FAR_BANDWIDTHS,
     FAR_LOG_WEIGHT,
     AllLandmarks,
     GraphNeighbors,
+    KernelExtension,
+    MarkovExtension,
     NearestLandmarks,
 )
-from trigpoint._extension.torch_map import HELD, map_positions
-from trigpoint._extension.torch_search import TorchSearch, smallest
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
 
@@ -32,9 +31,7 @@ from trigpoint._numerics.blocks import row_blocks
 # cuBLAS has a workspace for every stream, and PyTorch's caching allocator wastes a part.
 _BLOCK_SHARE = 4
 
-_BLENDED = 3
-
-WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension
+_WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension
 
 # Float64 rows (b, d) -> coordinates (b, l) and far mask (b,), or sums (b, l) and shifts (b,) of the
 # logarithms of weights, which are 0 except for far rows.
@@ -69,7 +66,7 @@ class OnDevice:
         self._n_bytes = working_memory(device) // _BLOCK_SHARE
         if isinstance(extension, (SmoothExtension, MapExtension)):
             landmarks = extension.landmarks
-        elif isinstance(extension, WEIGHTED):
+        elif isinstance(extension, _WEIGHTED):
             landmarks = _landmarks_of(extension.support)
         else:
             raise ParameterTypeError(
@@ -145,7 +142,7 @@ def _weighted(
     if isinstance(support, NearestLandmarks):
         return _nearest(support, values, search, device), 12 * max(support.n_neighbors, 4)
     assert isinstance(support, GraphNeighbors)
-    width = _BLENDED * int(np.diff(support.rows.starts).max())
+    width = BLENDED * int(np.diff(support.rows.starts).max())
     return _graph(support, values, search, device), 12 * width + search.k
 
 
@@ -153,8 +150,8 @@ def _shepard(squares: Any) -> Any:
     """Shares (b, parts) of the nearest landmarks: see `shepard_shares`."""
     import torch
 
-    parts = min(_BLENDED, squares.shape[1])
-    distances = squares[:, : _BLENDED + 1].sqrt()
+    parts = min(BLENDED, squares.shape[1])
+    distances = squares[:, : BLENDED + 1].sqrt()
     first, near = distances[:, :1], distances[:, :parts]
     closeness = torch.where(near > first, first / near, 1.0)
     if distances.shape[1] > parts:
@@ -207,7 +204,7 @@ def _all(support: AllLandmarks, values: np.ndarray, search: TorchSearch, device:
     def sums(X: Any) -> tuple[Any, Any]:
         squares, widest = search.squares(X), bandwidths
         if not is_common:
-            nearest, near = smallest(squares.clone(), min(_BLENDED + 1, search.k))
+            nearest, near = smallest(squares.clone(), min(BLENDED + 1, search.k))
             widest = torch.maximum(_interpolated(bandwidths, nearest, near), bandwidths)
         weights, shifts = _shifted(squares * (-0.5 / (widest * widest)))
         return weights @ columns, shifts
@@ -224,7 +221,7 @@ def _nearest(
     count = support.n_neighbors
 
     def sums(X: Any) -> tuple[Any, Any]:
-        nearest, squares = search.nearest(X, max(count, _BLENDED + 1))
+        nearest, squares = search.nearest(X, max(count, BLENDED + 1))
         own = _interpolated(bandwidths, nearest, squares)
         nearest, squares = nearest[:, :count], squares[:, :count]
         weights, shifts = _shifted(-0.5 * squares / torch.maximum(own, bandwidths[nearest]) ** 2)
@@ -257,11 +254,11 @@ class _PaddedRows:
 def _near(search: TorchSearch, X: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
     """The nearest landmarks (b, parts), their shares, and squared distances to any columns."""
     if search.n_features <= TREE_MAX_DIMENSION:
-        nearest, squares = search.nearest(X, _BLENDED + 1)
+        nearest, squares = search.nearest(X, BLENDED + 1)
         shares = _shepard(squares)
         return nearest[:, : shares.shape[1]], shares, lambda columns: search.squares_to(X, columns)
     to_all = search.squares(X)
-    nearest, squares = smallest(to_all.clone(), min(_BLENDED + 1, search.k))
+    nearest, squares = smallest(to_all.clone(), min(BLENDED + 1, search.k))
     shares = _shepard(squares)
     return nearest[:, : shares.shape[1]], shares, lambda columns: to_all.gather(1, columns)
 

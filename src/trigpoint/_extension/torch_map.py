@@ -9,8 +9,8 @@ from typing import Any
 
 from trigpoint._common.device import to_device
 from trigpoint._extension.placing import AROUND, REACH, MapExtension
-from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._extension.torch_search import TorchSearch
+from trigpoint._extension.weighted import FAR_BANDWIDTHS
 
 # Numbers held for each row: eight (b, count, count) arrays of two components at most.
 HELD = 16 * AROUND * AROUND

@@ -1,7 +1,7 @@
 """Graphs of the landmarks, one file for each kind.
 
-`weights` turns edges into a connected, weighted graph, and `masses` counts the points that each
-landmark represents.
+`graph` has what they share: it turns edges into a connected, weighted graph, and counts the points
+that each landmark represents.
 """
 
 from collections.abc import Callable

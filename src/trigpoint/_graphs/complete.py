@@ -5,12 +5,14 @@ from scipy.sparse import csr_array, get_index_dtype
 
 from trigpoint._common.checks import check_dense, check_share
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._graphs.graph import Graph, wide_bandwidths
+from trigpoint._graphs.graph import Graph, common_factor
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import distances_between, gaussian
 
-# Mean weight over all pairs with automatic bandwidths.
+# Mean weight over all pairs with automatic bandwidths, and the most pairs that these are computed
+# from.
 _MEAN_WEIGHT = 0.4
+_PAIRS = 2**20
 
 
 class CompleteGraph(Graph):
@@ -46,14 +48,21 @@ class CompleteGraph(Graph):
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         del n_threads
         self.check_parameters()
+        return self.linked(landmarks)
+
+    def linked(self, landmarks: Landmarks) -> LandmarkGraph:
+        """Do what `build` does with parameters that are known to be right."""
         k = len(landmarks.points)
         check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
         lengths = distances_between(landmarks.points)
         if self.bandwidth is not None:
-            bandwidths = np.full(k, float(self.bandwidth))
-        else:
-            bandwidths = wide_bandwidths(lengths, float(self.mean_weight))
-        return complete_graph(lengths, bandwidths)
+            return complete_graph(lengths, np.full(k, float(self.bandwidth)))
+        # In proportion to the median of each landmark's distances. A part of the pairs, evenly
+        # spaced, is enough for the common factor.
+        reach = np.median(lengths, axis=1)
+        relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[:: -(-k * k // _PAIRS)]
+        factor = common_factor(relative[relative > 0], float(self.mean_weight))
+        return complete_graph(lengths, reach * factor)
 
 
 def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:

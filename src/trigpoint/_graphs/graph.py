@@ -14,7 +14,9 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._common.words import counted
 from trigpoint._geometry import COVARIANCES, RIDGE
-from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import dense_blocks
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points, thread_map
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
 from trigpoint._numerics.gaussian import gaussian
 
@@ -32,8 +34,11 @@ _LEAST_BANDWIDTH = 0.25
 # Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
-# Most pairs of landmarks that the bandwidths for all pairs are computed from.
-_PAIRS = 2**20
+# Points that are counted for each landmark, the numbers that these may have in all, and bytes to
+# search at once.
+_COUNTED = 10
+_MOST_NUMBERS = 2**23
+_BYTES_AT_ONCE = 2**22
 
 
 class Graph(BaseEstimator, ABC):
@@ -162,6 +167,27 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths, notes)
 
 
+def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
+    """Points (k,) nearest to each landmark, among up to ten for each, relative to the mean."""
+    most = max(min(_COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1]), 1)
+    points = sample_points(X, most, np.random.default_rng(0))
+
+    def count(part: slice) -> np.ndarray:
+        some = points[part]
+        some = some.toarray() if isinstance(some, csr_array) else some
+        return np.bincount(nearest(landmarks, some, 1, 1)[1].ravel(), minlength=len(landmarks))
+
+    if isinstance(points, csr_array):
+        blocks = dense_blocks(points)
+    else:
+        # Few at once, for memory.
+        blocks = row_blocks(len(points), block_rows(8 * sum(landmarks.shape), _BYTES_AT_ONCE))
+    counts = thread_map(count, blocks, n_threads)
+    # A landmark is a point itself, even if the sample has none near it.
+    masses = np.maximum(sum(counts), 1.0)
+    return np.asarray(masses / masses.mean())
+
+
 def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
     """The graph in which each landmark counts `masses` (k,) times, as if it were so many points."""
     times = diags_array(masses)
@@ -225,19 +251,10 @@ def local_bandwidths(
     # A landmark without edges will get bridges; any positive number will do.
     reach = np.where(degrees > 0, medians, lengths.max())
     relative = lengths / np.maximum(reach[left], reach[right])
-    return reach * max(_common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
+    return reach * max(common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
 
 
-def wide_bandwidths(lengths: np.ndarray, mean_weight: float) -> np.ndarray:
-    """Bandwidths for all pairs, in proportion to the median of each landmark's distances."""
-    reach = np.median(lengths, axis=1)
-    # A part of the pairs, evenly spaced, is enough for one number.
-    step = -(-lengths.size // _PAIRS)
-    relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[::step]
-    return reach * _common_factor(relative[relative > 0], mean_weight)
-
-
-def _common_factor(relative: np.ndarray, mean_weight: float) -> float:
+def common_factor(relative: np.ndarray, mean_weight: float) -> float:
     """Bandwidth that gives edges of these relative lengths a mean weight."""
     from scipy.optimize import brentq
 

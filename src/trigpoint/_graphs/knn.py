@@ -11,7 +11,7 @@ from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
-from trigpoint._graphs.graph import METRICS, Graph, weighed_by, weighted_graph
+from trigpoint._graphs.graph import Graph, weighed_by, weighted_graph
 from trigpoint._neighbors.index import neighbor_index
 
 logger = logging.getLogger(__name__)
@@ -98,30 +98,19 @@ class KNNGraph(Graph):
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
 
-    def build(
-        self,
-        landmarks: Landmarks,
-        n_threads: int = 1,
-        *,
-        search: "NeighborSearch | None" = None,
-        roomy: int = 0,
-    ) -> LandmarkGraph:
-        """Build the symmetric, connected graph of `landmarks`.
-
-        Parameters
-        ----------
-        landmarks : Landmarks
-            With covariances for the Bhattacharyya metric, and with masses for ``by_mass=True``.
-        n_threads : int, default=1
-        search : NeighborSearch or None, default=None
-            Shared with other graphs of the same landmarks.
-        roomy : int, default=0
-            Number of neighbors to take instead if the graph would otherwise be disconnected, and is
-            connected with so many.
-        """
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         self.check_parameters()
+        return self.linked(landmarks, NeighborSearch(landmarks, n_threads))
+
+    def linked(
+        self, landmarks: Landmarks, search: "NeighborSearch", roomy: int = 0
+    ) -> LandmarkGraph:
+        """Do what `build` does with parameters that are known to be right.
+
+        The `search` can be shared with other graphs of the same landmarks. If the graph would be
+        disconnected, it takes `roomy` neighbors instead if it is connected with so many.
+        """
         k = len(landmarks.points)
-        search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)
         is_sparser = self.n_neighbors is not None and self.n_neighbors < roomy < k
         if is_sparser and not _is_connected(k, *edges):
@@ -142,12 +131,10 @@ class KNNGraph(Graph):
 
     def _edges(self, k: int, search: "NeighborSearch") -> tuple[np.ndarray, np.ndarray]:
         """Return directed edges, as two index arrays."""
-        if self.n_neighbors is None:
-            count = min(_DEFAULT_NEIGHBORS, k - 1)
-        else:
+        count = min(_DEFAULT_NEIGHBORS, k - 1)
+        if self.n_neighbors is not None:
             why = f"there are {k} landmarks"
             count = check_count("n_neighbors", self.n_neighbors, high=k - 1, why=why)
-        check_choice("metric", self.metric, METRICS)
         neighbors = search.nearest(self.metric, count, self.ridge)
         left, right = np.repeat(np.arange(k), count), neighbors.ravel()
         if self.link == "any":
@@ -185,10 +172,8 @@ class NeighborSearch:
         found = self._found.get((metric, ridge))
         if found is None or found.shape[1] < count:
             wanted = min(max(count, self._at_least), len(self._landmarks.points) - 1)
-            if metric == "bhattacharyya":
-                found = self._by_bhattacharyya(wanted, ridge)
-            else:
-                found = self._by_length(wanted)
+            is_compared = metric == "bhattacharyya"
+            found = self._compared(wanted, ridge) if is_compared else self._by_length(wanted)
             self._found[metric, ridge] = found
         return found[:, :count]
 
@@ -210,7 +195,8 @@ class NeighborSearch:
         # Landmarks are distinct, so each is the first of its own neighbors.
         return index.query(points, count + 1)[1][:, 1:]
 
-    def _by_bhattacharyya(self, count: int, ridge: float) -> np.ndarray:
+    def _compared(self, count: int, ridge: float) -> np.ndarray:
+        """Rows by Bhattacharyya distance, among the Euclidean nearest if there are too many."""
         covariances, _ = self.covariances(ridge)
         points = self._landmarks.points.astype(np.float64)
         k = len(points)

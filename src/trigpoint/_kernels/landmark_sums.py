@@ -50,14 +50,15 @@ class GraphRows(NamedTuple):
 
 
 @compiled
-def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
-    """Fill the (b, parts) `shares` of each point's nearest landmarks; each row sums to 1.
+def shepard_shares(squares: np.ndarray, most: int) -> np.ndarray:
+    """Return the shares (b, parts) of each point's nearest landmarks; each row sums to 1.
 
     They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
-    if `squares`, the squared distances, have another column for it: D. Shepard (1968) as modified
-    by R. Franke and G. Nielson (1980).
+    if `squares`, the squared distances, have more than `most` columns: D. Shepard (1968) as
+    modified by R. Franke and G. Nielson (1980). They are continuous in the point.
     """
-    parts = shares.shape[1]
+    parts = min(most, squares.shape[1])
+    shares = np.empty((len(squares), parts))
     for i in range(len(shares)):
         first = math.sqrt(squares[i, 0])
         total = 0.0
@@ -73,6 +74,7 @@ def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
         for p in range(parts):
             # Where all are equally far, all count.
             shares[i, p] = shares[i, p] / total if total > 0 else 1.0 / parts
+    return shares
 
 
 @compiled

@@ -48,11 +48,6 @@ class Neighborhoods:
     members: Sequence[np.ndarray] | None = None
     bounds: Sequence[np.ndarray] | None = None
 
-    @property
-    def radii(self) -> np.ndarray:
-        """Distance to the farthest neighbor."""
-        return np.sqrt(self.squared_radii)
-
     def holds(self, q: int, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Which of some points, at these squared distances, are neighbors of query `q`."""
         radius, last = self.squared_radii[q], self.last_rows[q]

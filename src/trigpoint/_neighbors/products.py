@@ -161,11 +161,7 @@ class ProductIndex(NeighborIndex):
             return
         pairs = zip(found.members, found.points, strict=True)
         n_threads = self._threads_for(found.size)
-        yield from thread_map(lambda pair: self._measured(*pair), pairs, n_threads)
-
-    def _measured(self, rows: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows, and their exact squared distances to a query."""
-        return rows, self._squares_to(rows, query)
+        yield from thread_map(lambda pair: (pair[0], self._squares_to(*pair)), pairs, n_threads)
 
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         """Exact squared distances from some rows to a query."""
@@ -175,22 +171,13 @@ class ProductIndex(NeighborIndex):
 
     def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows and squared distances of points within the reach of a few queries."""
-        for q, (rows, squares) in enumerate(self.up_to(found.points, found.squared_radii)):
+        padded, norms = self._padded(found.points)
+        with one_blas_thread():
+            candidates = self._candidates(padded, norms, found.squared_radii)
+        for q, (_, rows) in enumerate(candidates):
+            squares = self._squares_to(rows, found.points[q])
             inside = found.holds(q, squares, rows)
             yield rows[inside], squares[inside]
-
-    def up_to(
-        self, queries: np.ndarray, squared_radii: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows and exact squared distances of all points within a radius, and a few more.
-
-        At most `together` queries are asked at once.
-        """
-        padded, norms = self._padded(queries)
-        with one_blas_thread():
-            candidates = self._candidates(padded, norms, squared_radii)
-        for q, (_, near) in enumerate(candidates):
-            yield self._measured(near, queries[q])
 
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         distances = np.empty((len(queries), m))

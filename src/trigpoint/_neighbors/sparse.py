@@ -16,10 +16,8 @@ _DENSE_BYTES = 2**20
 
 
 def take_rows(X: Any, rows: np.ndarray) -> np.ndarray:
-    """A few rows of points, also of a store, as a dense array."""
-    if isinstance(X, csr_array):
-        return X[rows].toarray()
-    taken: np.ndarray = X[rows] if isinstance(X, np.ndarray) else X.take(rows)
+    """A few rows of points, as a dense array."""
+    taken: np.ndarray = X[rows].toarray() if isinstance(X, csr_array) else X[rows]
     return taken
 
 

@@ -1,7 +1,10 @@
-"""Rows in blocks of bounded size, and threads that share them."""
+"""How work runs: rows in blocks of bounded size, threads that share them, and progress."""
 
+import logging
 import os
+import sys
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -14,7 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from threadpoolctl import ThreadpoolController
 
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import as_generator, check_count
+from trigpoint._common.errors import ParameterTypeError, short
+
+logger = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -149,3 +155,64 @@ def _let_others_limit(controller: ThreadpoolController) -> None:
     for library in controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread()
+
+
+# Called as report(stage, done, total).
+Report = Callable[[str, int, int], None]
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def reporter(verbose: Any) -> Report:
+    """Return a reporter for the parameter `verbose`.
+
+    ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
+    stage, the amount done and the total.
+    """
+    if callable(verbose):
+        report: Report = verbose
+        return report
+    if not isinstance(verbose, (Integral, np.bool_)):
+        raise ParameterTypeError(
+            f"verbose={short(verbose)} is neither a switch nor a function: pass True, False, or a "
+            "function of the stage, the amount done and the total",
+            "verbose",
+        )
+    if not verbose:
+        return silent
+    from trigpoint._common.progress import progress_display
+
+    return progress_display(sys.stderr)
+
+
+class Run:
+    """Random numbers, threads, progress and timings of one call of `fit`.
+
+    Attributes
+    ----------
+    rng : Generator
+        The only source of randomness of the fit.
+    n_threads : int
+    report : callable
+        Called as ``report(stage, done, total)``.
+    source : Source
+        Where the rows are, for the rare stage that needs more of them than the pool.
+    seconds : dict
+        How long each stage took.
+    """
+
+    def __init__(self, random_state: Any, n_jobs: Any, verbose: Any, source: Any = None) -> None:
+        self.rng = as_generator(random_state)
+        self.n_threads = thread_count(n_jobs)
+        self.report = reporter(verbose)
+        self.source = source
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def done(self, stage: str) -> None:
+        """Record how long a stage took."""
+        now = time.perf_counter()
+        self.seconds[stage], self._last = now - self._last, now
+        logger.info("%s: %.2f s", stage, self.seconds[stage])

@@ -121,7 +121,7 @@ def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "band
     queries = index.take(rng.choice(n, min(n, _SPACING_QUERIES), replace=False))
     while True:
         # Each of them is its own nearest neighbor.
-        radius = float(np.median(index.search(queries, share + 1).radii))
+        radius = float(np.median(np.sqrt(index.search(queries, share + 1).squared_radii)))
         if radius > 0:
             return radius
         if share == n - 1:

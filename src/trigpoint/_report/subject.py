@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
-from trigpoint._run import Report
+from trigpoint._numerics.blocks import Report, block_rows, row_blocks, thread_map
 from trigpoint._sources import Source
 
 

@@ -6,10 +6,9 @@ import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_dense, check_positive
 from trigpoint._common.records import Landmarks
-from trigpoint._numerics.blocks import one_blas_thread
+from trigpoint._numerics.blocks import Report, one_blas_thread
 from trigpoint._numerics.gaussian import resolve_bandwidth
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.chain import (
     DeterminantChain,
     PointKernel,

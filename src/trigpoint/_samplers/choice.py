@@ -26,16 +26,15 @@ from trigpoint._common.errors import (
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
-from trigpoint._numerics.blocks import distinct_rows
-from trigpoint._numerics.reduction import restored
+from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
     Pool,
     draw_pool,
     planned_landmarks,
+    restored,
 )
-from trigpoint._run import Run
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
@@ -113,7 +112,17 @@ def draw_landmarks(
         chosen = _rows(pool, few)
     elif kind == "count":
         count = min(size, default) if landmarks is None else landmarks
-        chosen = _drawn_by_default(count, pool, run)
+        if count != "auto":
+            check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
+        try:
+            sampler = EfficientDPP(count, n_jobs=run.n_threads)
+            chosen = sampler._select(pool, run.rng, run.report)
+        except ParameterError as error:
+            if error.parameter != "n_landmarks":
+                raise
+            # Users of an estimator do not know the parameters of the sampler.
+            message = str(error).replace("n_landmarks", "landmarks")
+            raise type(error)(message, "landmarks") from None
     elif kind == "sampler":
         chosen = _distinct(_sampled(landmarks, pool, run))
         if chosen.indices is None and pool.projection is not None:
@@ -182,20 +191,6 @@ def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
     return Landmarks(take_rows(pool.points, places), places)
 
 
-def _drawn_by_default(count: Any, pool: Pool, run: Run) -> Landmarks:
-    """Landmarks by `EfficientDPP`, whose parameters users of an estimator do not know."""
-    if count != "auto":
-        check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
-    sampler = EfficientDPP(count, n_jobs=run.n_threads)
-    try:
-        return sampler._select(pool, run.rng, run.report)
-    except ParameterError as error:
-        if error.parameter != "n_landmarks":
-            raise
-        message = str(error).replace("n_landmarks", "landmarks")
-        raise type(error)(message, "landmarks") from None
-
-
 def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:
     """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
     sampler = clone(given, safe=False)
@@ -226,7 +221,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
         )
     if indices is not None:
         indices = np.asarray(indices)
-        n = pool.shape[0]
+        n = pool.points.shape[0]
         is_valid = indices.ndim == 1 and indices.dtype.kind in "iu"
         if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
             raise ParameterValueError(
@@ -239,15 +234,15 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
     if points is None:
         assert indices is not None
         return _rows(pool, indices)
-    points = np.asarray(points)
+    points, d = np.asarray(points), pool.points.shape[1]
     k = points.shape[0] if indices is None else len(indices)
-    if points.shape != (k, pool.shape[1]) or points.dtype.kind not in "biuf":
+    if points.shape != (k, d) or points.dtype.kind not in "biuf":
         raise ParameterValueError(
             f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and ({k}, "
-            f"{pool.shape[1]}) is needed: set points in the space of those passed to its fit",
+            f"{d}) is needed: set points in the space of those passed to its fit",
             "landmarks",
         )
-    points = points.astype(pool.dtype)
+    points = points.astype(pool.points.dtype)
     refuse_non_finite(points, f"landmarks_ of {name}")
     return Landmarks(points, indices)
 
@@ -311,7 +306,7 @@ def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
             "landmarks",
         )
     with np.errstate(over="ignore"):
-        points = points.astype(pool.dtype)
+        points = points.astype(pool.points.dtype)
     refuse_non_finite(points, "landmarks")
     check_magnitude(points, "landmarks", may_be_tiny=True)
     points = pool.space(points)

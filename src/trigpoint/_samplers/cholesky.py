@@ -8,11 +8,10 @@ from trigpoint._common.checks import check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import one_blas_thread, thread_count
+from trigpoint._numerics.blocks import Report, one_blas_thread, thread_count
 from trigpoint._numerics.gaussian import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so
@@ -236,7 +235,13 @@ class PivotDraw:
         self._weights[self._weights <= ROUNDING] = 0
         self._cumulative = np.cumsum(self._weights)
         if self._cumulative[-1] == 0:
-            raise _exhausted(self._k, len(self.rows))
+            n_drawn = len(self.rows)
+            raise ParameterValueError(
+                f"n_landmarks={self._k} is too large for this bandwidth: {n_drawn} landmarks span "
+                "all points in the feature space of the kernel, up to rounding; choose "
+                f"n_landmarks <= {n_drawn}, a smaller bandwidth or more distinct points",
+                "n_landmarks",
+            )
         self.n_passes += 1
         self._n_rejected = 0
 
@@ -288,12 +293,3 @@ def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator
     for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)
     return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)
-
-
-def _exhausted(n_landmarks: int, n_drawn: int) -> ParameterValueError:
-    return ParameterValueError(
-        f"n_landmarks={n_landmarks} is too large for this bandwidth: {n_drawn} landmarks span all "
-        "points in the feature space of the kernel, up to rounding; choose n_landmarks <= "
-        f"{n_drawn}, a smaller bandwidth or more distinct points",
-        "n_landmarks",
-    )

@@ -42,7 +42,7 @@ class ErrorEstimate:
         rng: np.random.Generator,
         name: str = "bandwidth",
     ) -> None:
-        X, n = pool.points, pool.shape[0]
+        X, n = pool.points, pool.points.shape[0]
         typical = min(_TYPICAL_LANDMARKS, n)
         self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
@@ -56,7 +56,7 @@ class ErrorEstimate:
         # The same random stream for every count, so that they differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         # A pool of its own: the index that suits one landmark is slow for a thousand.
-        chosen = self._sampler.select(Pool.of(self.points))
+        chosen = self._sampler.select(Pool(self.points))
         blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
         deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from trigpoint._common.checks import as_generator, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.words import counted, html_table
-from trigpoint._run import reporter
+from trigpoint._numerics.blocks import reporter
 from trigpoint._samplers.count import ErrorEstimate, distinct_points
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, too_much_of_sparse

@@ -132,6 +132,8 @@ class LandmarkDraw:
         Landmarks drawn so far.
     n_proposals : int
         Proposals decided so far.
+    found : list of Neighborhoods
+        What the landmarks drawn so far repel; members are listed unless they are many.
     """
 
     def __init__(
@@ -150,7 +152,7 @@ class LandmarkDraw:
         self._repulsion, self._rng = repulsion, rng
         self.n_drawn = self.n_proposals = 0
         # Landmarks so far, and how many of these records have repelled the weights of all points.
-        self._found: list[Neighborhoods] = []
+        self.found: list[Neighborhoods] = []
         self._n_repelled = 0
         self._keeps_members = True
         # A race keeps logarithms of all weights, which could underflow themselves. In products, a
@@ -207,11 +209,6 @@ class LandmarkDraw:
             rejected += used - len(accepted)
             yield rows[accepted]
 
-    @property
-    def neighborhoods(self) -> Neighborhoods:
-        """What each landmark drawn so far repels; its members are listed unless they are many."""
-        return Neighborhoods.joined(self._found)
-
     def _add(self, found: Neighborhoods) -> None:
         """Remember landmarks and exclude their duplicates, even more of them than neighbors."""
         for place in np.flatnonzero(found.squared_radii == 0):
@@ -227,9 +224,9 @@ class LandmarkDraw:
             self._screen.repel(found)
         if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:
             self._keeps_members = False
-            self._found = [replace(some, members=None) for some in self._found]
+            self.found = [replace(some, members=None) for some in self.found]
         members = found.members if self._keeps_members else None
-        self._found.append(replace(found, members=members, bounds=None))
+        self.found.append(replace(found, members=members, bounds=None))
 
     def _race(
         self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int
@@ -287,11 +284,11 @@ class LandmarkDraw:
         if self._logs is None:
             self._logs = np.zeros(self._n)
         if not self._races:
-            new = Neighborhoods.joined(self._found[self._n_repelled :])
+            new = Neighborhoods.joined(self.found[self._n_repelled :])
             for rows, squares in self._index.members(new):
                 self._logs[rows] += self._repulsion(squares)
                 self._logs[rows[squares == 0]] = -np.inf
-            self._n_repelled = len(self._found)
+            self._n_repelled = len(self.found)
             if self._excluded is not None:
                 self._logs[self._excluded] = -np.inf
         if self._logs.max() == -np.inf:

@@ -12,9 +12,8 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError, sh
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
-from trigpoint._numerics.blocks import thread_count
+from trigpoint._numerics.blocks import Report, thread_count
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
-from trigpoint._run import Report
 from trigpoint._samplers.count import count_landmarks
 from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw, Repulsion
 from trigpoint._samplers.refinement import resolve_refinement
@@ -180,7 +179,9 @@ class EfficientDPP(Sampler):
         else:
             why = f"the data has {size} points"
             k = check_count("n_landmarks", self.n_landmarks, high=size, why=why)
-        m = self._neighborhood_size(size, pool.n, k)
+        m = neighborhood_size(size, k)
+        if self.n_neighbors is not None:
+            m = self._scaled_neighbors(size, pool.n)
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
@@ -200,7 +201,7 @@ class EfficientDPP(Sampler):
             report("landmarks", draw.n_drawn, k)
         drawn = np.concatenate(parts)
         rows: np.ndarray | None = drawn
-        found = draw.neighborhoods
+        found = Neighborhoods.joined(draw.found)
         self.n_proposals_ = draw.n_proposals
         self.refinement_ = None
         if refinement is not None:
@@ -214,18 +215,18 @@ class EfficientDPP(Sampler):
             )
             kernel_bandwidth = refined.bandwidth
             rows = refined.indices if refinement.snap else None
-            found = _without_many(index.search(refined.points, m))
+            found = index.search(refined.points, m)
+            many = k * m > NEIGHBORS_KEPT
+            found = replace(found, members=None if many else found.members, bounds=None)
             self.refinement_ = replace(refined, indices=pool.numbers(refined.indices))
         self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
         self.search_ = index.name
         self.n_distance_rows_ = index.n_searches - searched_before
-        self.radii_ = found.radii
-        return Landmarks(found.points, rows, found.radii, neighborhoods=found)
+        self.radii_ = np.sqrt(found.squared_radii)
+        return Landmarks(found.points, rows, self.radii_, neighborhoods=found)
 
-    def _neighborhood_size(self, size: int, n: int, k: int) -> int:
-        """Return how many of the `size` points of a pool a landmark repels."""
-        if self.n_neighbors is None:
-            return neighborhood_size(size, k)
+    def _scaled_neighbors(self, size: int, n: int) -> int:
+        """Return how many of the `size` points of a pool stand for `n_neighbors` of all points."""
         why = f"the data has {n} points"
         asked = check_count("n_neighbors", self.n_neighbors, high=n, why=why)
         m = -(-asked * size // n)
@@ -273,12 +274,6 @@ class EfficientDPP(Sampler):
         return copy
 
 
-def _without_many(found: Neighborhoods) -> Neighborhoods:
-    """Neighborhoods without the list of neighbors if that is long."""
-    many = len(found.points) * found.size > NEIGHBORS_KEPT
-    return replace(found, members=None if many else found.members, bounds=None)
-
-
 def neighborhood_radius(
     index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
 ) -> float:
@@ -291,9 +286,9 @@ def neighborhood_radius(
         rows = rng.choice(n, min(n, n_queries), replace=False)
         # Where most points coincide, so do most queries, and their searches take longest.
         queries, repeats = np.unique(index.take(rows), axis=0, return_counts=True)
-        radii = np.repeat(index.search(queries, m).radii, repeats)
-        if radii.any():
-            return float(np.median(radii[radii > 0]))
+        squares = np.repeat(index.search(queries, m).squared_radii, repeats)
+        if squares.any():
+            return float(np.median(np.sqrt(squares[squares > 0])))
         if m == n:
             raise ParameterValueError(
                 f"all {n} points coincide: there is nothing to choose from; check how the data "

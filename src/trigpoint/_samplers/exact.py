@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import Landmarks
+from trigpoint._numerics.blocks import Report
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.ensemble import Ensemble, check_rank, draw_projection, make_ensemble
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Landmarks
-from trigpoint._neighbors.sparse import Points, take_rows
+from trigpoint._neighbors.sparse import take_rows
 from trigpoint._numerics.blocks import (
+    Report,
     block_rows,
     one_blas_thread,
     row_blocks,
@@ -15,7 +16,6 @@ from trigpoint._numerics.blocks import (
     thread_map,
 )
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 
@@ -92,11 +92,7 @@ class FarthestPoint(Sampler):
     """
 
     def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        self, n_landmarks: int = 100, *, random_state: Any = None, n_jobs: int | None = None
     ) -> None:
         self.n_landmarks = n_landmarks
         self.random_state = random_state
@@ -108,7 +104,13 @@ class FarthestPoint(Sampler):
         X = pool.points
         n = X.shape[0]
         k = check_n_landmarks(self.n_landmarks, n)
-        traversal = _traversal(X, thread_count(self.n_jobs))
+        traversal: _Traversal | _SparseTraversal
+        if isinstance(X, csr_array) and X.shape[1] > _TREE_MAX_DIMENSION:
+            traversal = _SparseTraversal(X)
+        else:
+            # The tree would hold a copy of all coordinates of sparse points in any case.
+            dense = X.toarray() if isinstance(X, csr_array) else X
+            traversal = _Traversal(dense, thread_count(self.n_jobs))
         rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
         farthest = int(rng.integers(n))
         for step in range(k):
@@ -119,15 +121,6 @@ class FarthestPoint(Sampler):
             report("landmarks", step + 1, k)
         self.covering_radii_ = radii
         return Landmarks(take_rows(X, rows), rows)
-
-
-def _traversal(X: Points, n_threads: int) -> "_Traversal | _SparseTraversal":
-    if not isinstance(X, csr_array):
-        return _Traversal(X, n_threads)
-    if X.shape[1] > _TREE_MAX_DIMENSION:
-        return _SparseTraversal(X)
-    # The tree would hold a copy of all coordinates in any case.
-    return _Traversal(X.toarray(), n_threads)
 
 
 class _SparseTraversal:

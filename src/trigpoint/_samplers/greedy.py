@@ -8,11 +8,10 @@ from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Landmarks
-from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_count, thread_map
+from trigpoint._numerics.blocks import Report, one_blas_thread, row_blocks, thread_count, thread_map
 from trigpoint._numerics.gaussian import gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Points of the pool, at least and per landmark. With fewer, landmarks overfit the pool; with more,
@@ -122,7 +121,10 @@ class GreedyNystrom(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
-        size = _resolve_pool_size(self.pool_size, k, len(X))
+        size = max(_POOL, _POOL_PER_LANDMARK * k)
+        if self.pool_size is not None:
+            size = check_count("pool_size", self.pool_size, low=k, why="as many as n_landmarks")
+        size = min(len(X), size)
         n_candidates = max(1, min(_CANDIDATES, size // 4))
         if self.n_candidates is not None:
             n_candidates = min(size, check_count("n_candidates", self.n_candidates))
@@ -155,12 +157,6 @@ class GreedyNystrom(Sampler):
             f"n_landmarks <= {n_chosen}{larger_pool} or a smaller bandwidth",
             "n_landmarks",
         )
-
-
-def _resolve_pool_size(pool_size: Any, k: int, n_points: int) -> int:
-    if pool_size is None:
-        return min(n_points, max(_POOL, _POOL_PER_LANDMARK * k))
-    return min(n_points, check_count("pool_size", pool_size, low=k, why="as many as n_landmarks"))
 
 
 def _check_memory(k: int, size: int, n_candidates: int) -> None:

@@ -10,9 +10,8 @@ from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_count
+from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, thread_count
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import (
     Sampler,
@@ -57,12 +56,7 @@ class KMeansPlusPlus(Sampler):
     [0.0, 1000000.0]
     """
 
-    def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 

@@ -13,8 +13,8 @@ from trigpoint._common.checks import as_generator, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import size
+from trigpoint._numerics.blocks import Report, silent
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
-from trigpoint._run import Report, silent
 from trigpoint._sources import Source
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import Euclidean, Space

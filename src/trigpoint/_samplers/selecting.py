@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.warn import warn_user
-from trigpoint._run import Run
+from trigpoint._numerics.blocks import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for

@@ -6,8 +6,8 @@ import numpy as np
 
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.blocks import Report
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 
@@ -46,12 +46,7 @@ class Uniform(Sampler):
     (50, 3)
     """
 
-    def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 

@@ -19,8 +19,7 @@ from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
-from trigpoint._run import Report
+from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, thread_map
 from trigpoint._sources.choosing import Columns
 from trigpoint._sources.writers import Output, open_output
 

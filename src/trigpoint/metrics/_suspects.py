@@ -53,7 +53,7 @@ def with_covariances(landmarks: Landmarks, points: np.ndarray, n_threads: int) -
     """Landmarks with local covariances: those of the fit, or estimated from at least 10 points."""
     if landmarks.covariances is not None or len(points) < _FEWEST_POINTS:
         return landmarks
-    radii, covariances = local_covariances(Pool.of(points), landmarks, "auto", n_threads)
+    radii, covariances = local_covariances(Pool(points), landmarks, "auto", n_threads)
     return replace(landmarks, radii=radii, covariances=covariances)
 
 

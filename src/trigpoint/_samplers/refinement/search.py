@@ -13,9 +13,9 @@ from trigpoint._common.words import counted, html_table
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import any_within
 from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.blocks import Report
 from trigpoint._numerics.gaussian import gaussian_of, squared_distances
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
-from trigpoint._run import Report
 from trigpoint._samplers.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._samplers.refinement.moving import move_landmarks
 from trigpoint._samplers.refinement.patches import (
@@ -159,7 +159,10 @@ class ExchangeSearch:
         patches = self._patches()
         if len(patches) < _LOCAL_FROM:
             return False
-        near = [len(self._near_landmarks(self._members(patch))) for patch in patches]
+        near = [
+            len(self._within(self._members(patch), self._landmarks, self._reach))
+            for patch in patches
+        ]
         return float(np.mean(near)) < len(self.rows) / _LOCAL_FROM
 
     def _measured_rows(self) -> np.ndarray:
@@ -247,11 +250,14 @@ class ExchangeSearch:
                 inverse, slots = everywhere, patch.slots
             else:
                 members = self._members(patch)
-                near = self._near_landmarks(members)
+                near = self._within(members, self._landmarks, self._reach)
                 if not len(near):
                     error += len(patch.points)
                     continue
-                points = np.union1d(patch.points, self._near_points(members))
+                points = np.union1d(
+                    patch.points,
+                    self._within(members, self._points, _POINTS_WITHIN, self._points_tree),
+                )
                 inverse = self._inverse(self._points[points], self._landmarks[near])
                 slots = np.searchsorted(near, patch.slots)
                 own = np.searchsorted(points, patch.points)
@@ -276,14 +282,6 @@ class ExchangeSearch:
         """All points considered in a patch."""
         parts = self._landmarks[patch.slots], patch.places, self._points[patch.points]
         return np.concatenate(parts)
-
-    def _near_landmarks(self, members: np.ndarray) -> np.ndarray:
-        """Numbers of the landmarks within reach of a patch, its own included."""
-        return self._within(members, self._landmarks, self._reach)
-
-    def _near_points(self, members: np.ndarray) -> np.ndarray:
-        """Numbers of the measured points whose error the patch may change."""
-        return self._within(members, self._points, _POINTS_WITHIN, self._points_tree)
 
     def _within(
         self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None

@@ -17,9 +17,8 @@ from trigpoint._common.checks import (
     refuse_masked,
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
-from trigpoint._numerics.blocks import one_blas_thread, thread_count
+from trigpoint._numerics.blocks import Report, one_blas_thread, reporter, thread_count
 from trigpoint._numerics.gaussian import resolve_kernel_bandwidth
-from trigpoint._run import Report, reporter
 from trigpoint._samplers.refinement.search import ExchangeSearch, RefinementResult
 
 # Most sweeps if no number is given.

@@ -1,8 +1,9 @@
-"""Which landmarks support a point, and by how much.
+"""Nystrom extension: which landmarks support a point, by how much, and where that places it.
 
 The supports share one contract: for a block of points they sum values of the landmarks by weight.
-They are frozen records of arrays, prepared once: they can be pickled, and keep nothing between
-calls.
+An *extension* turns the sums into coordinates. Both are frozen records of arrays, prepared once:
+they can be pickled, keep nothing between calls, and give a point the same coordinates in any block.
+So they can be called on blocks in any order and from any thread or process.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import LandmarkGraph
+from trigpoint._common.records import LandmarkGraph, Spectrum
 from trigpoint._neighbors.nearest import (
     Centered,
     ProductSearch,
@@ -38,7 +39,7 @@ FAR_BANDWIDTHS = 10.0
 FAR_LOG_WEIGHT = -(FAR_BANDWIDTHS**2) / 2
 
 # A point is shared by this many nearest landmarks; the next one determines where shares end.
-_BLENDED = 3
+BLENDED = 3
 
 
 class WeightedSums(NamedTuple):
@@ -102,25 +103,21 @@ class AllLandmarks:
     landmarks: Centered
     bandwidths: np.ndarray
 
-    @classmethod
-    def prepare(cls, landmarks: np.ndarray, bandwidths: np.ndarray) -> "AllLandmarks":
-        """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        return cls(centered(landmarks), bandwidths)
-
     @property
     def row_bytes(self) -> int:
         return 8 * sum(self.landmarks.landmarks.shape)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._kernels.landmark_sums import dense_weights, nearest_columns
+        from trigpoint._kernels.landmark_sums import dense_weights, nearest_columns, shepard_shares
 
         weights = squares_to_all(self.landmarks, X)
-        count = 1 if np.ptp(self.bandwidths) == 0 else min(_BLENDED + 1, len(self.bandwidths))
+        count = 1 if np.ptp(self.bandwidths) == 0 else min(BLENDED + 1, len(self.bandwidths))
         nearest = np.empty((len(weights), count), dtype=np.int64)
         squares = np.empty(nearest.shape)
         nearest_columns(weights, nearest, squares)
         shifts = np.empty(len(weights))
-        dense_weights(weights, nearest, _shares(squares), self.bandwidths, FAR_LOG_WEIGHT, shifts)
+        shares = shepard_shares(squares, BLENDED)
+        dense_weights(weights, nearest, shares, self.bandwidths, FAR_LOG_WEIGHT, shifts)
         return WeightedSums(rowwise_product(weights, values.T), shifts)
 
 
@@ -137,19 +134,19 @@ class NearestLandmarks:
         cls, landmarks: np.ndarray, bandwidths: np.ndarray, n_neighbors: int
     ) -> "NearestLandmarks":
         """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        count = max(n_neighbors, _BLENDED + 1)
+        count = max(n_neighbors, BLENDED + 1)
         return cls(landmark_search(landmarks, count), bandwidths, n_neighbors)
 
     @property
     def row_bytes(self) -> int:
-        return 16 * max(self.n_neighbors, _BLENDED + 1) + self.search.row_bytes
+        return 16 * max(self.n_neighbors, BLENDED + 1) + self.search.row_bytes
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._kernels.landmark_sums import nearest_sums
+        from trigpoint._kernels.landmark_sums import nearest_sums, shepard_shares
 
         k, b = len(self.bandwidths), X.shape[0]
-        nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, _BLENDED + 1), k))
-        shares = _shares(squares)
+        nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, BLENDED + 1), k))
+        shares = shepard_shares(squares, BLENDED)
         result = WeightedSums(np.empty((b, len(values))), np.empty(b))
         squares = np.ascontiguousarray(squares[:, : self.n_neighbors])
         nearest_sums(nearest, squares, shares, self.bandwidths, values, FAR_LOG_WEIGHT, *result)
@@ -206,11 +203,11 @@ class GraphNeighbors:
             half_precisions=0.5 / np.maximum(own, graph.bandwidths[measured]) ** 2,
             factors=weights / np.where(follows, kernel, 1.0),
         )
-        return cls(landmark_search(landmarks, _BLENDED + 1), rows)
+        return cls(landmark_search(landmarks, BLENDED + 1), rows)
 
     @property
     def row_bytes(self) -> int:
-        return 24 * (_BLENDED + 1) + self.search.row_bytes
+        return 24 * (BLENDED + 1) + self.search.row_bytes
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums by share, kernel and factor of each entry in the rows of the graph."""
@@ -241,34 +238,23 @@ class GraphNeighbors:
 
     def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The nearest landmarks and their shares; the points, or squared distances to all."""
-        from trigpoint._kernels.landmark_sums import nearest_columns
+        from trigpoint._kernels.landmark_sums import nearest_columns, shepard_shares
 
-        count = min(_BLENDED + 1, len(self.rows.starts) - 1)
+        count = min(BLENDED + 1, len(self.rows.starts) - 1)
         nothing = np.empty((0, 0))
         if isinstance(X, csr_array):
             assert isinstance(self.search, ProductSearch)
             # In many columns, products cost less than distances to a few landmarks.
             dense, to_all = nothing, self.search.squares_of_sparse(X)
-            nearest, squares = (
-                np.empty((len(to_all), count), np.int64),
-                np.empty((len(to_all), count)),
-            )
+            nearest = np.empty((len(to_all), count), dtype=np.int64)
+            squares = np.empty(nearest.shape)
             nearest_columns(to_all, nearest, squares)
         else:
             # In another memory order, sums are rounded differently.
             dense, to_all = np.ascontiguousarray(X), nothing
             nearest, squares = self.search.nearest(dense, count)
-        shares = _shares(squares)
+        shares = shepard_shares(squares, BLENDED)
         return np.ascontiguousarray(nearest[:, : shares.shape[1]]), shares, dense, to_all
-
-
-def _shares(squares: np.ndarray) -> np.ndarray:
-    """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
-    from trigpoint._kernels.landmark_sums import shepard_shares
-
-    shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
-    shepard_shares(np.ascontiguousarray(squares[:, : _BLENDED + 1]), shares)
-    return shares
 
 
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -297,3 +283,104 @@ def support_of(
             "extension",
         )
     return NearestLandmarks.prepare(landmarks, bandwidths, extension)
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovExtension:
+    """Extension of Laplacian eigenmaps and diffusion maps.
+
+    ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
+    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
+    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
+    where the nearest landmarks are.
+
+    Attributes
+    ----------
+    support : Support
+    values : float64 ndarray of shape (l + 1, k)
+        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
+        landmark's factor in the kernel.
+
+    References
+    ----------
+    Y. Bengio and others, "Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral
+    clustering", NIPS, 2004.
+    """
+
+    support: Support
+    values: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls,
+        support: Support,
+        coordinates: np.ndarray,
+        mu: np.ndarray,
+        scale: np.ndarray | None = None,
+    ) -> "MarkovExtension":
+        """Prepare the extension.
+
+        Parameters
+        ----------
+        support : Support
+        coordinates : ndarray of shape (k, l)
+            Coordinates of the landmarks.
+        mu : ndarray of shape (l,)
+            Eigenvalues of the row-normalized kernel.
+        scale : ndarray of shape (k,) or None
+            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
+        """
+        values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
+        return cls(support, values if scale is None else values * scale)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.values) - 1
+
+    @property
+    def row_bytes(self) -> int:
+        return self.support.row_bytes + 8 * len(self.values)
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        sums, shifts = self.support.sums(X, self.values)
+        return sums[:, :-1] / sums[:, -1:], shifts != 0
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExtension:
+    """Extension of kernel PCA: projection of a point's kernel row on the components.
+
+    Points far from every landmark are all placed at one spot.
+
+    Attributes
+    ----------
+    support : Support
+    components : float64 ndarray of shape (l, k)
+    offset : float64 ndarray of shape (l,)
+        Components sum to zero over the landmarks, so of the centering only the means of the
+        kernel's columns remain.
+    """
+
+    support: Support
+    components: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
+    ) -> "KernelExtension":
+        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
+        components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
+        return cls(support, components, components @ kernel_means)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.components)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.support.row_bytes + 8 * (len(self.components) + 1)
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        sums, shifts = self.support.sums(X, self.components)
+        return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
