@@ -6,7 +6,7 @@ from trigpoint._estimators.eigenmaps import DiffusionMaps, LaplacianEigenmaps
 from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
-from trigpoint._estimators.published import as_published
+from trigpoint._estimators.preset import as_published
 from trigpoint._estimators.saving import load
 
 __all__ = [
