@@ -44,7 +44,7 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"n_components": 60}, ValueError, "n_components=60 is too large.*60 landmarks"),
         ({"n_components": "two"}, TypeError, "n_components must be a whole number"),
         ({"landmarks": 0}, ValueError, "landmarks=0 is too small"),
-        ({"landmarks": 1}, ValueError, "landmarks=1 gives 1 distinct landmark .* at least 2"),
+        ({"landmarks": 1}, ValueError, "landmarks=1 is too small: choose landmarks >= 2"),
         ({"landmarks": [["a", "b"]]}, ValueError, "landmarks has 'a' .* in row 0, column 0"),
         ({"landmarks": True}, TypeError, "landmarks=True is not understood"),
         ({"landmarks": []}, ValueError, "landmarks is empty"),

@@ -257,3 +257,25 @@ def test_damaged_arrays_are_refused(X, tmp_path):
         write_tensors(path, arrays | {"space.scale": scale}, metadata)
         with pytest.raises(DamagedFileError):
             tp.load(path, metric=Stored())
+
+
+class Doubling:
+    """A metric that writes to the rows it is given."""
+
+    def fit(self, rows):
+        return self
+
+    def __call__(self, rows):
+        rows *= 2
+        return rows
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_a_metric_of_the_user_cannot_write_to_the_rows(make, rng):
+    X = make(rng.normal(size=(200, 30)) * (rng.uniform(size=(200, 30)) < 0.1))
+    before = X.copy()
+    metric = Doubling()
+    metric.takes_sparse = True
+    with pytest.raises(ValueError, match="read-only"):
+        tp.LaplacianEigenmaps(landmarks=50, metric=metric).fit(X)
+    assert abs(X - before).sum() == 0

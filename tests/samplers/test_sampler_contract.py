@@ -122,3 +122,45 @@ def test_a_random_state_of_the_old_kind_is_a_seed_too():
         for seed in (1, 1, 2)
     )
     assert first == again != other
+
+
+class Centering:
+    """A sampler that is no scikit-learn estimator and writes to the points it is given."""
+
+    random_state = None
+
+    def fit(self, points):
+        points -= points.mean(axis=0)
+
+
+class Shuffling:
+    """A sampler that is no scikit-learn estimator and draws random rows."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, points):
+        rng = np.random.default_rng(self.random_state)
+        self.indices_ = rng.choice(len(points), 20, replace=False)
+
+
+def test_a_sampler_of_the_user_cannot_write_to_the_points(rng):
+    X = rng.normal(size=(100, 3))
+    before = X.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        tp.select(X, Centering())
+    np.testing.assert_array_equal(X, before)
+
+
+def test_any_sampler_of_the_user_gets_a_seed(rng):
+    X = rng.normal(size=(300, 3))
+    first, again = (tp.select(X, Shuffling(), random_state=0).indices for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert set(tp.select(X, Shuffling(), random_state=1).indices) != set(first)
+
+
+def test_a_subset_may_be_one_row(rng):
+    X = rng.normal(size=(100, 3))
+    assert len(tp.select(X, 1, random_state=0)) == 1
+    with pytest.raises(tp.ParameterError, match=r"landmarks=1 .*choose landmarks >= 2"):
+        tp.LaplacianEigenmaps(landmarks=1).fit(X)

@@ -44,3 +44,13 @@ def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray
     if isinstance(X, csr_array):
         return sparse_squares_to(*stored(X), rows, point)
     return squares_to(X, rows, point)
+
+
+def read_only(points: Points) -> Points:
+    """Return the same points as an array that cannot be written to, for code of users."""
+    if isinstance(points, csr_array):
+        parts = read_only(points.data), points.indices, points.indptr
+        return csr_array(parts, shape=points.shape)
+    view = points.view()
+    view.flags.writeable = False
+    return view

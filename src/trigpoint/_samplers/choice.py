@@ -25,7 +25,7 @@ from trigpoint._common.errors import (
 )
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._neighbors.sparse import take_rows
+from trigpoint._neighbors.sparse import read_only, take_rows
 from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
@@ -39,8 +39,6 @@ from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
-
-_FEWEST_LANDMARKS = 2
 
 # Seeds of samplers that are not ours, such as scikit-learn's.
 _SEEDS = 2**31 - 1
@@ -85,9 +83,9 @@ def pool_for(
 
 
 def draw_landmarks(
-    landmarks: Any, pool: Pool, run: Run, default: int = DEFAULT_LANDMARKS
+    landmarks: Any, pool: Pool, run: Run, default: int = DEFAULT_LANDMARKS, fewest: int = 2
 ) -> Landmarks:
-    """Return the landmarks that `landmarks` stands for: at least two, all distinct.
+    """Return the landmarks that `landmarks` stands for, all distinct.
 
     Parameters
     ----------
@@ -98,6 +96,8 @@ def draw_landmarks(
     run : Run
     default : int
         Number of landmarks that ``None`` stands for.
+    fewest : int
+        Number of landmarks that are needed; an embedding needs two.
 
     Returns
     -------
@@ -113,7 +113,9 @@ def draw_landmarks(
     elif kind == "count":
         count = min(size, default) if landmarks is None else landmarks
         if count != "auto":
-            check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
+            check_count(
+                "landmarks", count, low=fewest, high=pool.n, why=f"the data has {pool.n} points"
+            )
         try:
             sampler = EfficientDPP(count, n_jobs=run.n_threads)
             chosen = sampler._select(pool, run.rng, run.report)
@@ -130,7 +132,7 @@ def draw_landmarks(
             chosen = replace(chosen, points=restored(pool.projection, chosen.points))
     else:
         chosen = _given(landmarks, pool)
-    if len(chosen.points) < _FEWEST_LANDMARKS:
+    if len(chosen.points) < fewest:
         raise _too_few(landmarks, len(chosen.points), pool)
     if chosen.indices is None:
         return chosen
@@ -160,7 +162,7 @@ def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
         )
     return ParameterValueError(
         f"landmarks={short(landmarks)} gives {counted(found, 'distinct landmark')} among "
-        f"{counted(pool.n, 'point')}: an embedding needs at least {_FEWEST_LANDMARKS}",
+        f"{counted(pool.n, 'point')}: an embedding needs at least two",
         "landmarks",
     )
 
@@ -194,16 +196,15 @@ def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
 def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:
     """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
     sampler = clone(given, safe=False)
-    parameters = sampler.get_params(deep=False) if hasattr(sampler, "get_params") else {}
     is_ours = isinstance(sampler, Sampler)
-    if "random_state" in parameters and parameters["random_state"] is None:
+    if getattr(sampler, "random_state", False) is None:
         # Other libraries know no generators.
-        sampler.set_params(random_state=run.rng if is_ours else int(run.rng.integers(_SEEDS)))
+        sampler.random_state = run.rng if is_ours else int(run.rng.integers(_SEEDS))
     if not is_ours:
-        sampler.fit(pool.points)
+        sampler.fit(read_only(pool.points))
         return _from_attributes(sampler, pool)
-    if parameters.get("n_jobs", 1) is None:
-        sampler.set_params(n_jobs=run.n_threads)
+    if getattr(sampler, "n_jobs", False) is None:
+        sampler.n_jobs = run.n_threads
     return sampler.select(pool, run.report)
 
 

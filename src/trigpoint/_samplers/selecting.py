@@ -81,7 +81,7 @@ def select(
     run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
     source = open_source(X)
     pool = pool_for(sampler, source, space, run.rng)
-    chosen = draw_landmarks(sampler, pool, run)
+    chosen = draw_landmarks(sampler, pool, run, fewest=1)
     for note in chosen.notes:
         warn_user(note)
     points = chosen.points

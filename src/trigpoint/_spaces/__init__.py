@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from trigpoint._common.checks import largest_value, refuse_zero_rows
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
-from trigpoint._neighbors.sparse import Points
+from trigpoint._neighbors.sparse import Points, read_only
 from trigpoint._numerics.blocks import row_blocks
 
 # Rows that column variances are summed over at once: a fixed number, so that every memory layout
@@ -199,9 +199,10 @@ class Standardized(Space):
 class UserSpace(Space):
     """An object of the user's own, with ``fit(rows)`` and ``__call__(rows)``.
 
-    It is copied before it is fitted, so that a parameter of the estimator does not change. What it
-    returns is checked. A model file stores its name (its `name` attribute, or that of its class)
-    and its `arrays`, if it has any, and never the object.
+    It is copied before it is fitted, so that a parameter of the estimator does not change. The rows
+    it gets may be the user's own array, so they are read-only. What it returns is checked. A model
+    file stores its name (its `name` attribute, or that of its class) and its `arrays`, if it has
+    any, and never the object.
     """
 
     def __init__(self, given: Any) -> None:
@@ -210,11 +211,11 @@ class UserSpace(Space):
         self.takes_sparse = bool(getattr(given, "takes_sparse", False))
 
     def fit(self, rows: Points) -> Self:
-        self.given.fit(rows)
+        self.given.fit(read_only(rows))
         return self
 
     def _map(self, block: Points, rows: Any) -> Points:
-        found = self.given(block)
+        found = self.given(read_only(block))
         if issparse(found):
             return csr_array(found, dtype=block.dtype)  # type: ignore[call-overload]  # SciPy stubs
         found = np.asarray(found)
