@@ -1,9 +1,8 @@
 """Writers of .npy, .csv and .parquet files, block by block."""
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,13 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.atomic import atomic_write, check_place
 
-# Bytes of a row group of Parquet, and of the rows that other formats write together.
-_ROW_GROUP_BYTES, _TOGETHER_BYTES = 16 * 2**20, 2**20
+# Bytes of the rows that are written together; in Parquet, they are a row group.
+_TOGETHER_BYTES = 16 * 2**20
+
+# Writes rows to an open file.
+Store = Callable[[np.ndarray], object]
+# Opens a file from its path, the shape and type of all rows, and the names of their columns.
+Storing = Callable[[Path, tuple[int, int], np.dtype, list[str]], AbstractContextManager[Store]]
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Output:
     replace: bool = True
     names: Sequence[str] | None = None
 
-    def check(self, reading: Path | None = None) -> "type[Writer]":
-        """Return the writer of this format, or raise an error before any work.
+    def check(self, reading: Path | None = None) -> Storing:
+        """Return what opens a file of this format, or raise an error before any work.
 
         `reading` is a file or folder that is being read and must not be overwritten.
         """
@@ -109,7 +113,7 @@ def open_output(
     ...     print(np.load(f"{folder}/Y.npy").sum())
     2.0
     """
-    kind = output.check(reading)
+    storing = output.check(reading)
     names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
     if len(names) != shape[1] or len(set(names)) != shape[1]:
         raise ParameterValueError(
@@ -117,35 +121,25 @@ def open_output(
         )
     path = Path(output.path)
     with atomic_write(path, replace=output.replace) as partial:
-        writer = kind(path, partial, shape, np.dtype(dtype), names)
-        try:
+        with storing(partial, shape, np.dtype(dtype), names) as store:
+            writer = Writer(path, shape, np.dtype(dtype), store)
             yield writer
             writer.finish()
-        except BaseException:
-            with suppress(Exception):
-                writer.close()
-            raise
-        writer.close()
         # What appeared meanwhile may be something else.
         output.check(reading)
 
 
-class Writer(ABC):
+class Writer:
     """Writer of rows to a new file; see `open_output`.
 
     Rows are gathered, so that the file does not depend on the blocks that they came in.
     """
 
-    together_bytes = _TOGETHER_BYTES
-
-    def __init__(
-        self, path: Path, partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
-    ) -> None:
-        self.path, self.shape, self.dtype, self.names = path, shape, dtype, names
-        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, self.together_bytes))
+    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype, store: Store) -> None:
+        self.path, self.shape, self._store = path, shape, store
+        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, _TOGETHER_BYTES))
         self._gathered, self._filled = np.empty((rows, shape[1]), dtype=dtype), 0
         self.rows_written = 0
-        self._open(partial)
 
     def write(self, block: np.ndarray) -> None:
         """Append rows."""
@@ -156,10 +150,7 @@ class Writer(ABC):
             )
         self.rows_written += len(block)
         if self.rows_written > self.shape[0]:
-            raise ValueError(
-                f"{self.rows_written} rows were written to {self.path}, which was opened for "
-                f"{self.shape[0]}"
-            )
+            raise self._wrong_number()
         while len(block):
             count = min(len(block), len(self._gathered) - self._filled)
             self._gathered[self._filled : self._filled + count] = block[:count]
@@ -171,89 +162,53 @@ class Writer(ABC):
         """Write what is left, or reject a file in which rows are missing."""
         self._flush()
         if self.rows_written != self.shape[0]:
-            raise ValueError(
-                f"{self.rows_written} rows were written to {self.path}, which was opened for "
-                f"{self.shape[0]}: nothing is kept"
-            )
+            raise self._wrong_number()
 
     def _flush(self) -> None:
         if self._filled:
             self._store(self._gathered[: self._filled])
             self._filled = 0
 
-    @abstractmethod
-    def _open(self, partial: Path) -> None: ...
-
-    @abstractmethod
-    def _store(self, rows: np.ndarray) -> None: ...
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the file."""
+    def _wrong_number(self) -> ValueError:
+        return ValueError(
+            f"{self.rows_written} rows were written to {self.path}, which was opened for "
+            f"{self.shape[0]}: nothing is kept"
+        )
 
 
-class NpyWriter(Writer):
-    """Writer of a ``.npy`` file; a memory map would count as memory."""
-
-    def _open(self, partial: Path) -> None:
-        self._file = partial.open("wb")
-        descr = np.lib.format.dtype_to_descr(self.dtype)
-        header = {"descr": descr, "fortran_order": False, "shape": self.shape}
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-    def _store(self, rows: np.ndarray) -> None:
-        self._file.write(rows.data)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+@contextmanager
+def _npy(
+    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+) -> Iterator[Store]:
+    """Write a ``.npy`` file; a memory map would count as memory."""
+    layout = np.lib.format
+    with partial.open("wb") as file:
+        header = {"descr": layout.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        layout.write_array_header_1_0(file, header)
+        yield lambda rows: file.write(rows.data)
 
 
-class ArrowWriter(Writer):
-    """Writer of a file with a named column for each coordinate, by pyarrow."""
+@contextmanager
+def _arrow(
+    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+) -> Iterator[Store]:
+    """Write a named column for each coordinate, as Parquet or as text that restores every bit."""
+    import pyarrow.csv
+    import pyarrow.parquet
 
-    def _open(self, partial: Path) -> None:
-        self._writer = self._opened(partial, self._table(self._gathered[:0]).schema)
+    is_text = partial.suffix.lower() == ".csv"
+    opened = pyarrow.csv.CSVWriter if is_text else pyarrow.parquet.ParquetWriter
+    schema = pyarrow.schema([(name, pyarrow.from_numpy_dtype(dtype)) for name in names])
+    with opened(partial, schema) as writer:
 
-    @abstractmethod
-    def _opened(self, partial: Path, schema: Any) -> Any: ...
+        def store(rows: np.ndarray) -> None:
+            columns = [np.ascontiguousarray(column) for column in rows.T]
+            writer.write_table(pyarrow.table(columns, schema=schema))
 
-    def _store(self, rows: np.ndarray) -> None:
-        self._writer.write_table(self._table(rows))
-
-    def _table(self, rows: np.ndarray) -> Any:
-        import pyarrow
-
-        columns = [np.ascontiguousarray(column) for column in rows.T]
-        return pyarrow.table(columns, names=self.names)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._writer.close()
+        yield store
 
 
-class CsvWriter(ArrowWriter):
-    """Writer of text with a header line and enough digits to restore the numbers exactly."""
-
-    def _opened(self, partial: Path, schema: Any) -> Any:
-        import pyarrow.csv
-
-        return pyarrow.csv.CSVWriter(partial, schema)
-
-
-class ParquetWriter(ArrowWriter):
-    """Writer of a Parquet file in row groups of a fixed size."""
-
-    together_bytes = _ROW_GROUP_BYTES
-
-    def _opened(self, partial: Path, schema: Any) -> Any:
-        import pyarrow.parquet
-
-        return pyarrow.parquet.ParquetWriter(partial, schema)
-
-
-WRITERS: dict[tuple[str, ...], type[Writer]] = {
-    (".npy",): NpyWriter,
-    (".csv",): CsvWriter,
-    (".parquet", ".pq"): ParquetWriter,
+WRITERS: dict[tuple[str, ...], Storing] = {
+    (".npy",): _npy,
+    (".csv", ".parquet", ".pq"): _arrow,
 }
