@@ -68,7 +68,7 @@ def test_wrong_arguments(arguments, said, capsys):
 
 
 def test_arguments_that_do_not_go_together(capsys):
-    assert cli.main(["demo", "--points", "100", "--landmarks", "100"]) == USAGE
+    assert exit_code("demo", "--points", "100", "--landmarks", "100") == USAGE
     err = capsys.readouterr().err
     assert err.startswith("usage: trigpoint demo")
     assert "trigpoint demo: error: --landmarks 100 is too few or too many" in err
@@ -170,6 +170,6 @@ def test_ctrl_c_leaves_no_file(tmp_path):
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
     process.stderr.close()
-    assert process.wait() == INTERRUPTED
+    assert process.wait() == INTERRUPTED, lines
     assert lines[-1] == "trigpoint: interrupted; no file was left half-written\n"
     assert os.listdir(tmp_path) == ["big.npy"]

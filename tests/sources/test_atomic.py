@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trigpoint._sources import Output, atomic, open_output, open_source
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
@@ -132,6 +132,6 @@ def test_errors_of_the_system_name_the_file(tmp_path, monkeypatch):
 def test_what_is_not_a_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "y.npy")
     with pytest.raises(FileExistsError, match="is a pipe or a device"):
-        check_place(tmp_path / "y.npy", "y.npy")
+        check_target(tmp_path / "y.npy")
     with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
         pass

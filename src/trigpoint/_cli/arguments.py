@@ -9,16 +9,23 @@ from typing import Any
 import trigpoint
 from trigpoint._common.words import VALUE_FORMATS
 
-METHODS = ("laplacian", "diffusion", "isomap", "kernel-pca", "map")
-SAMPLERS = (
-    "efficient-dpp",
-    "farthest-point",
-    "k-means++",
-    "k-means",
-    "rp-cholesky",
-    "greedy-nystrom",
-    "uniform",
-)
+# Values of --method, and the classes of this package that they stand for.
+METHODS = {
+    "laplacian": "LaplacianEigenmaps",
+    "diffusion": "DiffusionMaps",
+    "isomap": "Isomap",
+    "kernel-pca": "KernelPCA",
+    "map": "LandmarkMap",
+}
+SAMPLERS = {
+    "efficient-dpp": "EfficientDPP",
+    "farthest-point": "FarthestPoint",
+    "k-means++": "KMeansPlusPlus",
+    "k-means": "KMeansLandmarks",
+    "rp-cholesky": "RPCholesky",
+    "greedy-nystrom": "GreedyNystrom",
+    "uniform": "Uniform",
+}
 
 _OUTPUT = "coordinates: .npy, .csv or .parquet"
 _MODEL = "a file written by --save"
@@ -44,12 +51,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    for add in (_add_embed, _add_select, _add_transform, _add_evaluate, _add_info, _add_demo):
+    for add in COMMANDS.values():
         add(commands)
     return parser
-
-
-COMMANDS = ("embed", "select", "transform", "evaluate", "info", "demo")
 
 
 def _add_embed(commands: _Commands) -> None:
@@ -183,9 +187,9 @@ def _add_select(commands: _Commands) -> None:
     parser.add_argument(
         "--method",
         choices=SAMPLERS,
-        default=SAMPLERS[0],
+        default="efficient-dpp",
         metavar="NAME",
-        help=f"sampler: {', '.join(SAMPLERS)} (default: {SAMPLERS[0]}); farthest-point takes rare "
+        help=f"sampler: {', '.join(SAMPLERS)} (default: efficient-dpp); farthest-point takes rare "
         "rows and every outlier",
     )
 
@@ -272,6 +276,16 @@ def _add_demo(commands: _Commands) -> None:
     )
 
 
+COMMANDS = {
+    "embed": _add_embed,
+    "select": _add_select,
+    "transform": _add_transform,
+    "evaluate": _add_evaluate,
+    "info": _add_info,
+    "demo": _add_demo,
+}
+
+
 def _add_command(
     commands: _Commands, name: str, help: str, examples: str, notes: str = ""
 ) -> argparse.ArgumentParser:
@@ -319,7 +333,7 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
     parser.add_argument(
         "-k",
         "--landmarks",
-        type=partial(_landmarks, fewest),
+        type=lambda text: text if text == "auto" else _whole(text, fewest, ", or auto"),
         metavar="N",
         help="number of landmarks, or auto (default: 1000, 10000 for a map, or every distinct "
         "point if there are fewer)",
@@ -340,7 +354,9 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
 
 
 def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
+    parser.add_argument(
+        "--seed", type=partial(_whole, low=0), default=0, metavar="N", help=f"{what} (default: 0)"
+    )
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -371,10 +387,6 @@ def count(text: str) -> int:
     return _whole(text, 1)
 
 
-def _seed(text: str) -> int:
-    return _whole(text, 0)
-
-
 def _jobs(text: str) -> int:
     return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
 
@@ -386,10 +398,6 @@ def _extension(text: str) -> str | int:
 def _cluster(text: str) -> int | str:
     kind, _, number = text.partition(":")
     return count(number) if kind == "local" else text
-
-
-def _landmarks(fewest: int, text: str) -> int | str:
-    return text if text == "auto" else _whole(text, fewest, ", or auto")
 
 
 def _whole(text: str, low: int, otherwise: str = "") -> int:

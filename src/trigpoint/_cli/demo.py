@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint import plot
-from trigpoint._cli.results import Result, UsageError, progress
+from trigpoint._cli.results import Result, progress
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
@@ -24,14 +24,14 @@ def run(options: argparse.Namespace) -> Result:
     """Unroll the roll, draw it, and measure how well that went."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
-        raise UsageError(
+        options.parser.error(
             f"--landmarks {k} is too few or too many for --points {n}: choose at least 3 "
             f"landmarks, more points than landmarks, and more than {_FEWEST} points"
         )
     require("matplotlib", "drawing the plot")
     path = options.out / "swiss_roll.png"
     options.out.mkdir(parents=True, exist_ok=True)
-    check_place(path, str(path))
+    check_target(path)
     X, intrinsic = make_swiss_roll(n, random_state=seed)
     # Compiling, which happens once on a machine, would count as a slow stage.
     LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])

@@ -9,20 +9,16 @@ from typing import Any
 
 import numpy as np
 
+import trigpoint
 from trigpoint import plot
+from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.cluster import on_cluster
-from trigpoint._cli.inspection import DOMINANT_SHARE, dominant_columns
-from trigpoint._cli.points import check_outputs, described, open_points, read_colors, read_named
-from trigpoint._cli.results import Result, UsageError, item, progress, say
+from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
+from trigpoint._cli.points import check_outputs, open_points, points_facts, read_colors, read_named
+from trigpoint._cli.results import Result, item, progress, say
+from trigpoint._common.device import resolve_device
 from trigpoint._common.words import counted, duration
-from trigpoint._estimators import (
-    DiffusionMaps,
-    Isomap,
-    KernelPCA,
-    LandmarkMap,
-    LaplacianEigenmaps,
-    compare_methods,
-)
+from trigpoint._estimators import compare_methods
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._report.given import named_colors
@@ -36,14 +32,7 @@ from trigpoint._sources.problems import require
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
 
-_METHODS: dict[str, Any] = {
-    "laplacian": LaplacianEigenmaps,
-    "diffusion": DiffusionMaps,
-    "isomap": Isomap,
-    "kernel-pca": KernelPCA,
-    "map": LandmarkMap,
-}
-_NAMES = {method.__name__: name for name, method in _METHODS.items()}
+_NAMES = {method: name for name, method in METHODS.items()}
 
 # Options that do not apply to a method, and those that mean eigenmaps if no method is named.
 _NOT_FOR = {
@@ -102,25 +91,25 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _check_choices(options: argparse.Namespace) -> None:
-    """Reject options that have no effect with others."""
+    """Reject, before any work, options that have no effect with others."""
+    refuse = options.parser.error
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
-            raise UsageError(f"--{option} does not apply to --method {options.method}")
+            refuse(f"--{option} does not apply to --method {options.method}")
     if options.graph == "complete" and options.neighbors is not None:
-        raise UsageError(
-            "--neighbors does not apply to --graph complete, which links all landmarks"
-        )
+        refuse("--neighbors does not apply to --graph complete, which links all landmarks")
     if options.color and options.report is None and options.png is None:
-        raise UsageError("--color colors what --report and --png write: add --report HTML")
-    if options.png is not None:
-        if options.png.suffix.lower() != ".png":
-            raise UsageError(f"--png {options.png} does not end in .png")
-        if options.components < 2:
-            raise UsageError("--png draws two coordinates: choose --components 2 or more")
-        require("matplotlib", "--png")
+        refuse("--color colors what --report and --png write: add --report HTML")
     for option in ("images", "text"):
         if getattr(options, option) and options.report is None:
-            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
+            refuse(f"--{option} is for the page that --report writes: add --report HTML")
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
+            refuse(f"--png {options.png} does not end in .png")
+        if options.components < 2:
+            refuse("--png draws two coordinates: choose --components 2 or more")
+        require("matplotlib", "--png")
+    resolve_device(options.device)
 
 
 def _read_shown(
@@ -210,7 +199,7 @@ def make_estimator(options: argparse.Namespace, method: str, source: Source) -> 
     elif options.graph is not None or options.neighbors is not None:
         metric = options.graph or "bhattacharyya"
         chosen["graph"] = KNNGraph(options.neighbors, metric=metric)
-    return _METHODS[method](
+    return getattr(trigpoint, METHODS[method])(
         options.components,
         landmarks=landmarks,
         metric=options.metric,
@@ -261,7 +250,7 @@ def _result(
     if tried is not None:
         scores["pca"] = tried.pca_score
     values = {
-        "input": described(source),
+        "input": points_facts(source),
         "method": method,
         "scores": {name: round(score, 4) for name, score in scores.items()},
         "not_tried": failures,

@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._common.checks import refuse_nul
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 
 # Bytes of the rows that are written together; in Parquet, they are a row group.
 _TOGETHER_BYTES = 16 * 2**20
@@ -55,19 +55,15 @@ class Output:
             )
         name = os.fspath(path)
         refuse_nul("out", name, "write to another name")
-        target = Path(os.path.realpath(path))
-        fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
+        target = os.path.realpath(path)
+        fitting = [kind for ends, kind in WRITERS.items() if target.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
             raise ParameterValueError(
                 f"{name} has an unknown suffix: points can be written to {known}", "out"
             )
-        if reading is not None and target.is_relative_to(os.path.realpath(reading)):
-            raise ParameterValueError(f"{name} is being read: write to another file", "out")
-        check_place(target, name)
-        if target.is_dir():
-            raise IsADirectoryError(f"{name} is a folder: write to another name")
-        if target.exists() and not self.replace:
+        check_target(path, [] if reading is None else [reading])
+        if os.path.exists(target) and not self.replace:
             raise FileExistsError(f"{name} exists: write to another name")
         return fitting[0]
 
