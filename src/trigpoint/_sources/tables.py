@@ -19,7 +19,13 @@ from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parq
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
-from trigpoint._sources.text import Layout, read_layout, text_suffix, usual_separator
+from trigpoint._sources.text import (
+    Layout,
+    are_mostly_numbers,
+    read_layout,
+    text_suffix,
+    usual_separator,
+)
 
 # Ends of the names of columns that count rows.
 _COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
@@ -56,12 +62,14 @@ def _opened(path: Path) -> Layout | ParquetFiles:
 
 def table_columns(path: Path) -> list[TableColumn]:
     """Return the names and kinds of all columns of a table, in order."""
-    table = _opened(path)
+    table, found = _opened(path), []
     some = table.head()
-    return [
-        TableColumn(name, "row label" if j in table.labels else _kind(some.column(j), name or ""))
-        for j, name in enumerate(table.names or [None] * some.num_columns)
-    ]
+    for j, name in enumerate(table.names or [None] * some.num_columns):
+        kind = "row label" if j in table.labels else _kind(some.column(j), name or "")
+        if kind == "text" and text_suffix(path) and are_mostly_numbers(some.column(j)):
+            kind = "number"
+        found.append(TableColumn(name, kind))
+    return found
 
 
 def _kind(column: Any, name: str) -> str:
