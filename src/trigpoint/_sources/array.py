@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import load_npz
 
-from trigpoint._common.checks import as_array, refuse_masked, refuse_non_numbers
+from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import (
-    Members,
-    check_shape,
-    choose_member,
-    describe_columns,
-    point_dtype,
-    refuse_key,
-)
+from trigpoint._sources.choosing import Members, choose_member, described, refuse_key
 from trigpoint._sources.problems import is_from, naming_errors
 
 # Members of the archives in which SciPy saves sparse arrays.
@@ -40,12 +33,9 @@ class ArraySource(Source):
         if X.dtype.kind not in "fbiu":
             refuse_non_numbers(X, name)
             X = X.astype(np.float64)
-        n, count = check_shape(X.shape, name)
-        dtype = point_dtype(X.dtype, name)
-        self._X = X
-        self._chosen, described = describe_columns(columns, count, names, dtype, name)
-        super().__init__(name, described, n)
-        self._row_bytes = count * X.dtype.itemsize
+        n, self._chosen, found = described(X.shape, X.dtype, name, columns, names)
+        super().__init__(name, found, n)
+        self._X, self._row_bytes = X, X.shape[1] * X.dtype.itemsize
         if isinstance(X, np.memmap) and isinstance(X.filename, (str, Path)):
             # Nothing may be written over the file.
             self.path = Path(X.filename)
@@ -84,13 +74,11 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
         member = choose_member(key, _members(X.zip), name)
         return ArraySource(X[member], f"{name}::{member}", columns)
     refuse_key(key, "X")
-    refuse_masked(X)
     refuse_non_numbers(X)
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         X = np.from_dlpack(X)
     # Subclasses other than memory maps slice in their own ways.
-    plain = X if type(X) is np.memmap else np.asarray(as_array(X, "X"))
-    return ArraySource(plain, columns=columns)
+    return ArraySource(X if type(X) is np.memmap else as_array(X, "X"), columns=columns)
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> Source:

@@ -128,7 +128,7 @@ class ArrowSource(Source):
         refused = [
             f"column {shown[j]!r} of type {types[j][0]}" for j in self._chosen if j not in numeric
         ]
-        refuse_columns(name, refused, shown, [shown[j] for j in numeric])
+        refuse_columns(name, refused, columns, shown, [shown[j] for j in numeric])
         dtypes = [
             point_dtype(kind.to_pandas_dtype(), name) for j in self._chosen for kind in types[j]
         ]

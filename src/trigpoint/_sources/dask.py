@@ -25,7 +25,7 @@ from trigpoint._sources.choosing import (
     Columns,
     check_shape,
     choose_columns,
-    describe_columns,
+    described,
     point_dtype,
     refuse_key,
 )
@@ -231,15 +231,13 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
         # What pandas makes of a partition tells names, types and columns without numbers.
-        described = from_pandas(X._meta_nonempty, columns, "X").columns
+        found = from_pandas(X._meta_nonempty, columns, "X").columns
         if columns is not None:
             labels = list(map(str, X.columns))
             X = X[[X.columns[j] for j in choose_columns(columns, len(labels), labels, "X")]]
-        meta = np.empty((0, described.count), dtype=described.dtype)
-        array = X.map_partitions(
-            _numbers, described.dtype, meta=X._meta.astype(described.dtype)
-        ).to_dask_array(meta=meta)
-        return DaskSource(array, described)
+        meta = np.empty((0, found.count), dtype=found.dtype)
+        numbers = X.map_partitions(_numbers, found.dtype, meta=X._meta.astype(found.dtype))
+        return DaskSource(numbers.to_dask_array(meta=meta), found)
     if not is_from(X, "dask", "Array"):
         kind = type(X).__name__
         raise ParameterTypeError(
@@ -253,10 +251,10 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
         raise ParameterTypeError(
             f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}", "X"
         )
-    dtype = point_dtype(X.dtype, "X")
-    chosen, described = describe_columns(columns, int(X.shape[1]), None, dtype, "X")
+    # The number of rows may not be known.
+    _, chosen, found = described((1, X.shape[1]), X.dtype, "X", columns)
     X = X if chosen is None else X[:, chosen]
-    return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), described)
+    return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), found)
 
 
 def _numbers(frame: Any, dtype: np.dtype) -> Any:

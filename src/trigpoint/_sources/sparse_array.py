@@ -7,29 +7,22 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.checks import refuse_non_numbers
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.base import Source, stays_sparse
-from trigpoint._sources.choosing import check_shape, describe_columns, point_dtype, refuse_key
+from trigpoint._sources.choosing import described, refuse_key
 
 
 class SparseSource(Source):
     """Points in the rows of a CSR array."""
 
     def __init__(self, X: Any, name: str, columns: Any, names: Sequence[str] | None = None) -> None:
-        if X.dtype.kind == "c":
-            raise ParameterValueError(
-                f"{name} holds {X.dtype}: Complex data not supported; pass {name}.real, or "
-                f"scipy.sparse.hstack([{name}.real, {name}.imag])",
-                "X",
-            )
-        n, count = check_shape(X.shape, name)
-        dtype = point_dtype(X.dtype, name)
-        chosen, described = describe_columns(columns, count, names, dtype, name)
+        refuse_non_numbers(X, name)
+        n, chosen, found = described(X.shape, X.dtype, name, columns, names)
         self._X = csr_array(X) if chosen is None else csr_array(X)[:, chosen]
-        sparse = stays_sparse(self._X.nnz, self._X.shape, dtype)
-        super().__init__(name, replace(described, sparse=sparse), n)
+        sparse = stays_sparse(self._X.nnz, self._X.shape, found.dtype)
+        super().__init__(name, replace(found, sparse=sparse), n)
 
     def _taken(self, rows: np.ndarray | None) -> csr_array:
         return self._X if rows is None else self._X[rows]

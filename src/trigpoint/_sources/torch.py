@@ -19,7 +19,7 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import check_shape, describe_columns, refuse_key
+from trigpoint._sources.choosing import described, refuse_key
 
 # Bytes of a block on a device: large enough that launching kernels takes no time in comparison.
 _THERE_BYTES = 2**29
@@ -43,10 +43,11 @@ class TorchSource(Source):
 
     def __init__(self, X: Any, columns: Any = None) -> None:
         tensor = _usable(X)
-        n, count = check_shape(tuple(tensor.shape), "X")
-        chosen, described = describe_columns(columns, count, None, _used_dtype(tensor), "X")
+        is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
+        dtype = np.float32 if is_single else np.float64
+        n, chosen, found = described(tuple(tensor.shape), dtype, "X", columns)
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
-        super().__init__("X", described, n)
+        super().__init__("X", found, n)
 
     def array(self) -> np.ndarray | None:
         """Return the tensor's own memory as an array, or None if that takes a conversion."""
@@ -222,8 +223,3 @@ def _usable(X: Any) -> Any:
             what, remedy = "complex numbers", "pass real ones, such as torch.view_as_real(X) gives"
         raise ParameterTypeError(f"X is a tensor of {what}, which cannot be used: {remedy}", "X")
     return tensor
-
-
-def _used_dtype(tensor: Any) -> np.dtype:
-    is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
-    return np.dtype(np.float32 if is_single else np.float64)
