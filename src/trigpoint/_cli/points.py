@@ -72,14 +72,7 @@ def _suggest_array(options: argparse.Namespace, path: Path) -> None:
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
     """Read values that go with the points: their name, the file that holds them, the values.
 
-    Parameters
-    ----------
-    option : str
-        The option that names them, for messages.
-    text : str
-        A column of the points' own table, or another file: ``FILE``, ``FILE::KEY``.
-    source : Source
-        The points, one for each value.
+    `text`, which `option` gave, is a column of the points' own table, or ``FILE``, ``FILE::KEY``.
     """
     place = _value_place(text, source, option)
     file, key = split_place(place)

@@ -40,24 +40,12 @@ Batches = Callable[[list[int], int, np.ndarray | None], Iterator[tuple[int, Any]
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """A Parquet file, or the files of a folder in sequence.
+    """A Parquet file, or the files of a folder in sequence."""
 
-    Attributes
-    ----------
-    groups : list of (Path, list of int)
-        Each file and the number of rows in its row groups.
-    names : list of str
-        Names of the columns, which all files share; the first file gives the order.
-    types : list of list of pyarrow.DataType
-        The types of each column, one for each file.
-    labels : set of int
-        Columns in which pandas keeps its index.
-    """
-
-    groups: list[tuple[Path, list[int]]]
-    names: list[str]
-    types: list[list[Any]]
-    labels: set[int]
+    groups: list[tuple[Path, list[int]]]  # Each file and the number of rows in its row groups.
+    names: list[str]  # Names of the columns, which all files share, in the order of the first.
+    types: list[list[Any]]  # The types of each column, one for each file.
+    labels: set[int]  # Columns in which pandas keeps its index.
 
     @property
     def n(self) -> int:

@@ -20,14 +20,9 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
-    """Yield the path of an empty file, which becomes `path` at the end.
+    """Yield the path of an empty file, which becomes `path`, or the target of a link, at the end.
 
-    Parameters
-    ----------
-    path : path
-        If it is a link, its target is replaced.
-    replace : bool, default=True
-        Whether to replace a file that exists at the end.
+    `replace` says whether a file that exists at the end is replaced.
     """
     name, target = os.fspath(path), check_target(path)
     partial: Path | None = None

@@ -57,22 +57,12 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Names, number and type of the columns of points.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-    count : int
-    dtype : dtype
-        float32 or float64.
-    sparse : bool, default=False
-        Whether blocks are CSR arrays.
-    """
+    """Names, number and type of the columns of points."""
 
     names: tuple[str, ...] | None
     count: int
-    dtype: np.dtype
-    sparse: bool = False
+    dtype: np.dtype  # float32 or float64.
+    sparse: bool = False  # Whether blocks are CSR arrays.
 
 
 def described(

@@ -47,21 +47,11 @@ class UnknownChunksWarning(ParameterWarning):
 
 @dataclass(frozen=True)
 class _Partition:
-    """Position and size of a partition, for the task that checks it.
-
-    Attributes
-    ----------
-    number : int
-    first : int
-        Its first row.
-    n : int
-        Its declared number of rows.
-    columns : Columns
-    """
+    """Position and size of a partition, for the task that checks it."""
 
     number: int
-    first: int
-    n: int
+    first: int  # Its first row.
+    n: int  # Its declared number of rows.
     columns: Columns
 
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
@@ -87,14 +77,7 @@ class _Partition:
 
 
 class DaskSource(Source):
-    """Points in the partitions of a Dask array.
-
-    Parameters
-    ----------
-    array : dask.array.Array of shape (n, d)
-        In one chunk along the columns.
-    columns : Columns
-    """
+    """Points in the partitions of a Dask array, in one chunk along the columns."""
 
     def __init__(self, array: Any, columns: Columns) -> None:
         super().__init__("X", columns)

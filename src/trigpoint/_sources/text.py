@@ -39,27 +39,14 @@ _HEAD_BYTES, _ROWS_SEEN, _BLOCK_BYTES = 2**20, 100, 2**22
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a text file.
-
-    Attributes
-    ----------
-    path : Path
-    separator : str
-    names : tuple of str or None
-        Names of the columns, if there is a header.
-    n_columns : int
-    skipped : int
-        Number of lines before the header or the first row.
-    decimal : str
-        Decimal point or comma.
-    """
+    """Layout of a text file."""
 
     path: Path
     separator: str
-    names: tuple[str, ...] | None
+    names: tuple[str, ...] | None  # None if there is no header.
     n_columns: int
-    skipped: int
-    decimal: str
+    skipped: int  # Number of lines before the header or the first row.
+    decimal: str  # Decimal point or comma.
 
     @property
     def labels(self) -> set[int]:
@@ -137,11 +124,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
 class TextSource(ArrowSource):
     """Points in the rows of a text file, as float64.
 
-    Parameters
-    ----------
-    layout : Layout
-    columns : str, int, sequence of them, or None
-        Columns to read. None leaves out the unnamed first column in which pandas writes its index.
+    If `columns` is None, the unnamed first column in which pandas writes its index is left out.
     """
 
     def __init__(self, layout: Layout, columns: Any) -> None:

@@ -31,15 +31,7 @@ _STREAMS = 2
 
 
 class TorchSource(Source):
-    """Rows of a tensor.
-
-    Parameters
-    ----------
-    X : tensor of shape (n, d)
-        float16 and bfloat16 are used as float32, integers and booleans as float64.
-    columns : int, sequence of int, or None
-        Columns to read.
-    """
+    """Rows of a tensor; float16 and bfloat16 become float32, integers and booleans float64."""
 
     def __init__(self, X: Any, columns: Any = None) -> None:
         tensor = _usable(X)

@@ -25,21 +25,11 @@ Storing = Callable[[Path, tuple[int, int], np.dtype, list[str]], AbstractContext
 
 @dataclass(frozen=True)
 class Output:
-    """A file for points.
-
-    Attributes
-    ----------
-    path : path
-        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file.
-    replace : bool, default=True
-        Whether to replace an existing file when the points are complete.
-    names : sequence of str or None, default=None
-        Names of the columns; ``.npy`` files have none. None names them x0, x1 and so on.
-    """
+    """A file for points: ``.npy``, ``.csv``, ``.parquet`` or ``.pq``."""
 
     path: str | os.PathLike[str]
-    replace: bool = True
-    names: Sequence[str] | None = None
+    replace: bool = True  # Whether to replace an existing file when the points are complete.
+    names: Sequence[str] | None = None  # Names of the columns; if None, x0, x1 and so on.
 
     def check(self, reading: Path | None = None) -> Storing:
         """Return what opens a file of this format, or raise an error before any work.
@@ -69,14 +59,7 @@ class Output:
 
 
 def check_output(out: Any, X: Any = None) -> None:
-    """Reject `out` before any work if it cannot be written, or is what `X` is read from.
-
-    Parameters
-    ----------
-    out : path or Output
-    X : object, default=None
-        What will be read.
-    """
+    """Reject `out` before any work if it cannot be written, or is what `X` is read from."""
     output = out if isinstance(out, Output) else Output(out)
     reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
     output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
@@ -86,17 +69,9 @@ def check_output(out: Any, X: Any = None) -> None:
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
 ) -> Iterator["Writer"]:
-    """Yield a writer of blocks of rows; the file appears once all are written.
+    """Yield a writer of blocks of rows; the file appears once all of `shape` are written.
 
-    Parameters
-    ----------
-    output : Output
-    shape : (int, int)
-        Rows and columns to come.
-    dtype : dtype
-        float32 or float64.
-    reading : Path or None
-        A file or folder that must not be written to.
+    `reading` is a file or folder that must not be written to.
 
     Examples
     --------
