@@ -77,85 +77,64 @@ def _add_embed(commands: _Commands) -> None:
     _add_output(parser, _OUTPUT)
     _add_selection(parser, fewest=2)
     _add_device(parser)
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--dask",
         type=_cluster,
         metavar="ADDRESS|local:N",
         help="read and embed the points on a Dask cluster: the address of its scheduler, or "
         "local:N for N processes on this machine; text files cannot be read in parts",
     )
-    parser.add_argument(
-        "-l",
-        "--components",
-        type=count,
-        default=2,
-        metavar="N",
-        help="coordinates of each point (default: 2)",
-    )
-    parser.add_argument(
+    components = "coordinates of each point (default: 2)"
+    add("-l", "--components", type=count, default=2, metavar="N", help=components)
+    add(
         "--method",
         choices=METHODS,
         help="default: for up to three coordinates, the one of laplacian, isomap, kernel-pca and "
         "map that preserves most neighborhoods of a sample; laplacian for more coordinates, for "
         "few points, and with any of the next four options",
     )
-    parser.add_argument(
+    add(
         "--graph",
         choices=("bhattacharyya", "euclidean", "complete"),
         help="link each landmark to the nearest ones by one of two distances, or all landmarks "
         "(default: chosen from the data)",
     )
-    parser.add_argument(
-        "--neighbors",
-        type=count,
-        metavar="N",
-        help="neighbors of each landmark (default: chosen from the data)",
-    )
-    parser.add_argument(
+    neighbors = "neighbors of each landmark (default: chosen from the data)"
+    add("--neighbors", type=count, metavar="N", help=neighbors)
+    add(
         "--eigenvectors",
         choices=("leading", "independent"),
         help="independent skips eigenvectors that are functions of earlier ones (default: "
         "independent for up to three coordinates, else leading)",
     )
-    parser.add_argument(
+    add(
         "--extension",
-        type=_extension,
+        type=lambda text: text if text in ("smooth", "graph", "all") else count(text),
         metavar="smooth|graph|all|N",
         help="landmarks that determine the coordinates of a point: the nearest ones by local "
         "linear fits, those linked to the nearest ones, all, or the N nearest (default: chosen "
         "from the data)",
     )
-    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
-    _add_page(parser)
-
-
-def _add_page(parser: argparse.ArgumentParser) -> None:
-    """Add the page, the plot, and what they show."""
-    parser.add_argument(
-        "--report", type=Path, metavar="HTML", help="also write an interactive page"
-    )
-    parser.add_argument(
-        "--png",
-        type=Path,
-        metavar="PNG",
-        help="also draw the first two coordinates, colored by the first of --color",
-    )
-    parser.add_argument(
+    add("--save", type=Path, metavar="TRIG", help="also save the model")
+    add("--report", type=Path, metavar="HTML", help="also write an interactive page")
+    png = "also draw the first two coordinates, colored by the first of --color"
+    add("--png", type=Path, metavar="PNG", help=png)
+    add(
         "--color",
         type=names,
         metavar="NAME,...",
         help="values to color page and plot by: columns of the same table, text or numbers, or "
         f"{VALUE_FORMATS}",
     )
-    parser.add_argument(
+    add(
         "--images",
         metavar="HxW|NAME",
         help="images of the points for the page: 28x28 or 32x32x3 if rows are images; or a column, "
         "or other values, of paths or URLs, which the page loads only when asked",
     )
-    parser.add_argument(
-        "--text", metavar="NAME", help="text of the points for the page: a column, or other values"
-    )
+    text = "text of the points for the page: a column, or other values"
+    add("--text", metavar="NAME", help=text)
 
 
 def _add_select(commands: _Commands) -> None:
@@ -262,14 +241,9 @@ def _add_demo(commands: _Commands) -> None:
         trigpoint demo --points 100000 --landmarks 300
         """,
     )
-    for option, default in (("--points", 1_000_000), ("--landmarks", 1_000)):
-        parser.add_argument(
-            option,
-            type=count,
-            default=default,
-            metavar="N",
-            help=f"number of {option[2:]} (default: {default:,})",
-        )
+    for option, default in (("points", 1_000_000), ("landmarks", 1_000)):
+        what = f"number of {option} (default: {default:,})"
+        parser.add_argument(f"--{option}", type=count, default=default, metavar="N", help=what)
     _add_seed(parser, "seed for the data and the landmarks")
     parser.add_argument(
         "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the plot"
@@ -361,7 +335,11 @@ def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
+        "--jobs",
+        type=lambda text: -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores"),
+        default=-1,
+        metavar="N",
+        help="threads (default: -1, all cores)",
     )
 
 
@@ -385,14 +363,6 @@ def names(text: str) -> list[str]:
 def count(text: str) -> int:
     """Parse a whole number, 1 or more."""
     return _whole(text, 1)
-
-
-def _jobs(text: str) -> int:
-    return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
-
-
-def _extension(text: str) -> str | int:
-    return text if text in ("smooth", "graph", "all") else count(text)
 
 
 def _cluster(text: str) -> int | str:

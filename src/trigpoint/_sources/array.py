@@ -122,14 +122,15 @@ def _members(archive: zipfile.ZipFile) -> Members:
     """Return the shapes and types of the arrays of an archive, without reading them."""
     members = {}
     for name in archive.namelist():
-        if name.endswith(".npy"):
-            with archive.open(name) as file:
-                layout = np.lib.format
-                is_old = layout.read_magic(file) == (1, 0)
-                read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
-                shape, _, dtype = read(file)
-                # A forged header could ask for any memory.
-                if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
-                    raise DamagedFileError(f"{archive.filename}::{name} is truncated")
-                members[name.removesuffix(".npy")] = (shape, dtype)
+        if not name.endswith(".npy"):
+            continue
+        with archive.open(name) as file:
+            layout = np.lib.format
+            is_old = layout.read_magic(file) == (1, 0)
+            read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
+            shape, _, dtype = read(file)
+        # A forged header could ask for any memory.
+        if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
+            raise DamagedFileError(f"{archive.filename}::{name} is truncated")
+        members[name.removesuffix(".npy")] = (shape, dtype)
     return members

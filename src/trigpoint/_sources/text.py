@@ -55,14 +55,9 @@ class Layout:
 
     def head(self) -> Any:
         """Return the first rows of all columns as a record batch, with inferred types."""
-        _, batch = next(self.batches(list(range(self.n_columns))), (0, None))
-        if batch is None:
-            raise self.no_rows()
-        return batch
-
-    def no_rows(self) -> DamagedFileError:
-        """Return the error about a file that ends after its header."""
-        return DamagedFileError(f"{self.path} has a header, and no rows to read below it")
+        for _, batch in self.batches(list(range(self.n_columns))):
+            return batch
+        raise DamagedFileError(f"{self.path} has a header, and no rows to read below it")
 
     def stored(self, columns: list[int]) -> Iterator[tuple[int, Any]]:
         """Yield (first row, record batch) of some columns as text."""
@@ -163,8 +158,6 @@ class TextSource(ArrowSource):
         last, n, ending = self.layout.n_columns - 1, 0, b""
         for first, batch in self.layout.batches([last], {last: pyarrow.binary()}):
             n, ending = first + batch.num_rows, batch.column(0)[-1].as_py() or b""
-        if not n:
-            raise self.layout.no_rows()
         if b"\n" in ending.rstrip(b"\r\n") and ending.endswith(b"\n"):
             raise DamagedFileError(
                 f"{self.name} has a quote in row {n - 1} that is not closed: close every quote, "
