@@ -58,6 +58,18 @@ def test_usage_errors_import_nothing_slow():
         (["demo", "--seed", "-1"], "argument --seed: "),
         (["survey"], "invalid choice: 'survey'"),
         (["info", "x.npy", "200"], "unrecognized arguments: 200"),
+        *[
+            (["embed", "x.npy", "-o", "Y.npy", option, value], f"argument {named or option}: ")
+            for option, value, named in (
+                ("-k", "few", "-k/--landmarks"),
+                ("-k", "1", "-k/--landmarks"),
+                ("--method", "umap", ""),
+                ("--columns", "a,,b", ""),
+                ("--jobs", "0", ""),
+                ("--extension", "none", ""),
+                ("--dask", "local:none", ""),
+            )
+        ],
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):

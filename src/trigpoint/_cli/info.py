@@ -85,7 +85,21 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
         if kinds and "number" not in kinds.values():
             raise ValueError("no column holds numbers: there are no points")
         source = open_points(options)
-        values, shown = _described(source)
+        n, columns = source.n, source.columns
+        values = {
+            "rows": n,
+            "columns": columns.count,
+            "dtype": columns.dtype.name,
+            "sparse": columns.sparse,
+            "bytes": n * columns.count * columns.dtype.itemsize,
+            "feature_names": None if columns.names is None else list(columns.names),
+        }
+        kind = "sparse " * columns.sparse + columns.dtype.name
+        memory = "" if columns.sparse else f" ({size(values['bytes'])} in memory)"
+        table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}{memory}"
+        shown["points"] = table
+        if columns.names is not None:
+            shown["columns used"] = listed_names(columns.names)
         if values["bytes"] > _LITTLE and not options.check:
             shown["values"] = "not checked: --check finds missing values and constant columns"
             return values, shown
@@ -99,24 +113,6 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
             raise
         problem = {"problem": described(error, options.parser)}
         return values | problem, shown | problem
-
-
-def _described(source: Source) -> _Found:
-    n, columns = source.n, source.columns
-    values: dict[str, Any] = {
-        "rows": n,
-        "columns": columns.count,
-        "dtype": columns.dtype.name,
-        "sparse": columns.sparse,
-        "bytes": n * columns.count * columns.dtype.itemsize,
-        "feature_names": None if columns.names is None else list(columns.names),
-    }
-    kind = f"sparse {columns.dtype.name}" if columns.sparse else columns.dtype.name
-    table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
-    shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
-    if columns.names is not None:
-        shown["columns used"] = listed_names(columns.names)
-    return values, shown
 
 
 def _inspected(source: Source) -> _Found:
@@ -228,10 +224,7 @@ def _model(options: argparse.Namespace) -> Result:
 def _inspect(source: Source) -> tuple[dict[str, Any], int]:
     """Check all values and inspect a sample; return the findings and the size of the sample.
 
-    Raises
-    ------
-    ValueError
-        If the points cannot be embedded.
+    Points that cannot be embedded raise a ValueError.
     """
     n, d = source.shape
     low, high = np.full(d, np.inf), np.full(d, -np.inf)

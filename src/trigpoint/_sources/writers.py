@@ -90,14 +90,14 @@ def open_output(
         raise ParameterValueError(
             f"{names=} is not {shape[1]} different names: give each column one", "names"
         )
-    path = Path(output.path)
-    with atomic_write(path, replace=output.replace) as partial:
-        with storing(partial, shape, np.dtype(dtype), names) as store:
-            writer = Writer(path, shape, np.dtype(dtype), store)
-            yield writer
-            writer.finish()
-        # What appeared meanwhile may be something else.
-        output.check(reading)
+    path, kind = Path(output.path), np.dtype(dtype)
+    with (
+        atomic_write(path, replace=output.replace) as partial,
+        storing(partial, shape, kind, names) as store,
+    ):
+        writer = Writer(path, shape, kind, store)
+        yield writer
+        writer.finish()
 
 
 class Writer:
