@@ -74,21 +74,6 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
     assert left[0].exists()
 
 
-def test_planted_files_are_not_used(tmp_path, monkeypatch):
-    """Whoever can create files in the folder cannot predict the name."""
-    elsewhere = tmp_path / "elsewhere"
-    names = iter(["guessed", "free"])
-    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    planted = folder / ".trigpoint-guessed.npy"
-    planted.symlink_to(elsewhere)
-    write(folder / "y.npy")
-    np.testing.assert_array_equal(read(folder / "y.npy"), X)
-    assert not elsewhere.exists()
-    assert planted.is_symlink()
-
-
 def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path):
     seen = []
 

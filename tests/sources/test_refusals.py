@@ -317,9 +317,3 @@ def test_compressed_bytes_that_are_damaged(tmp_path):
         open_source(tmp_path / "a.npz").take(None)
     with pytest.raises(DamagedFileError, match=r"a\.npz"):
         read_values(f"{tmp_path}/a.npz::X")
-
-
-def test_names_with_braces(tmp_path):
-    (tmp_path / "{x}{.csv").write_text("{a},b\n1,x\n")
-    with pytest.raises(ValueError, match=r"\{x\}\{\.csv does not hold numbers"):
-        open_source(tmp_path / "{x}{.csv")

@@ -4,7 +4,6 @@ import argparse
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> Result:
     _say_scales(options, source)
     start = time.perf_counter()
     with on_cluster(options, source) as points:
-        method, tried = _choose_method(options, points)
+        method, why, tried = _choose_method(options, points)
         estimator = make_estimator(options, method, source)
         estimator.fit(points)
         estimator.transform(
@@ -86,8 +85,38 @@ def run(options: argparse.Namespace) -> Result:
     if options.png is not None:
         _draw(options, color)
         written.append(options.png)
-    seconds = time.perf_counter() - start
-    return _result(options, source, estimator, method, tried, written, seconds)
+    values = {
+        "input": points_facts(source),
+        "method": method,
+        **_facts(options, estimator, tried),
+        "seconds": round(time.perf_counter() - start, 3),
+        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
+        "written": [str(path) for path in written],
+    }
+    coordinates, taken = counted(values["components"], "coordinate"), duration(values["seconds"])
+    lines = [
+        f"{source.n:,} points to {coordinates} from {values['landmarks']:,} landmarks in {taken}"
+    ]
+    lines += [item(f"method {method}: {why}", "  ", "    ")] if why else []
+    return Result("\n".join([*lines, *(f"  {path}" for path in written)]), values)
+
+
+def _facts(options: argparse.Namespace, estimator: Any, tried: Comparison | None) -> dict[str, Any]:
+    """Return what ``--json`` says about the fit."""
+    k, n_components = estimator.landmark_embedding_.shape
+    scores = {} if tried is None else {**tried.scores, "pca": tried.pca_score}
+    failures = {} if tried is None else tried.failures
+    return {
+        "scores": {_NAMES.get(name, name): round(score, 4) for name, score in scores.items()},
+        "not_tried": {_NAMES[name]: why for name, why in failures.items()},
+        "metric": options.metric,
+        "landmarks": k,
+        "components": n_components,
+        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
+        "bridges": len(getattr(estimator, "bridges_", ())),
+        "dimension": round(estimator.dimension_, 2),
+        "seed": options.seed,
+    }
 
 
 def _check_choices(options: argparse.Namespace) -> None:
@@ -153,12 +182,20 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         )
 
 
-def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Comparison | None]:
-    """Return the requested method, or the best of a comparison and that comparison."""
+def _choose_method(
+    options: argparse.Namespace, points: Source
+) -> tuple[str, str, Comparison | None]:
+    """Return the method, why it was chosen, and the comparison of methods if there was one."""
     if options.method is not None:
-        return options.method, None
-    if _not_compared(options, points.n):
-        return "laplacian", None
+        return options.method, "", None
+    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
+    why = f"--{given[0]} is an option of it" if given else ""
+    if not why and options.components > _MOST_COMPARED:
+        why = f"methods are compared for up to {_MOST_COMPARED} coordinates"
+    if not why and points.n < FEWEST_TO_COMPARE:
+        why = f"methods are compared for {FEWEST_TO_COMPARE} points or more"
+    if why:
+        return "laplacian", why, None
     tried = compare_methods(
         points,
         options.components,
@@ -168,18 +205,14 @@ def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Co
         n_jobs=options.jobs,
         verbose=progress(options),
     )
-    return _NAMES[tried.attempts[0].method], tried
-
-
-def _not_compared(options: argparse.Namespace, n: int) -> str:
-    """Return the reason why methods are not compared; empty if they are."""
-    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
-    if given:
-        return f"--{given[0]} is an option of it"
-    if options.components > _MOST_COMPARED:
-        return f"methods are compared for up to {_MOST_COMPARED} coordinates"
-    few = n < FEWEST_TO_COMPARE
-    return f"methods are compared for {FEWEST_TO_COMPARE} points or more" if few else ""
+    (method, best), *others = tried.scores.items()
+    why = f"best neighborhood agreement, {best:.2f} of 1"
+    why += "".join(f", {_NAMES[name]} {score:.2f}" for name, score in others)
+    if tried.pca_score > best + _PCA_BETTER:
+        why += f"; PCA would agree better, {tried.pca_score:.2f}"
+    for name, failure in tried.failures.items():
+        why += f"; {_NAMES[name]} was not tried: {failure}"
+    return _NAMES[method], why, tried
 
 
 def make_estimator(options: argparse.Namespace, method: str, source: Source) -> Any:
@@ -232,53 +265,3 @@ def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarr
         days = values.astype("datetime64[D]")
         values = np.where(np.isnat(days), np.nan, 1970 + days.astype(np.float64) / 365.2425)
     return name, values
-
-
-def _result(
-    options: argparse.Namespace,
-    source: Source,
-    estimator: Any,
-    method: str,
-    tried: Comparison | None,
-    written: list[Path],
-    seconds: float,
-) -> Result:
-    """Summarize the run as text and as JSON."""
-    k, n_components = estimator.landmark_embedding_.shape
-    scores = {} if tried is None else {_NAMES[name]: s for name, s in tried.scores.items()}
-    failures = {} if tried is None else {_NAMES[name]: why for name, why in tried.failures.items()}
-    if tried is not None:
-        scores["pca"] = tried.pca_score
-    values = {
-        "input": points_facts(source),
-        "method": method,
-        "scores": {name: round(score, 4) for name, score in scores.items()},
-        "not_tried": failures,
-        "metric": options.metric,
-        "landmarks": k,
-        "components": n_components,
-        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
-        "bridges": len(getattr(estimator, "bridges_", ())),
-        "dimension": round(estimator.dimension_, 2),
-        "seed": options.seed,
-        "seconds": round(seconds, 3),
-        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
-        "written": [str(path) for path in written],
-    }
-    coordinates = counted(n_components, "coordinate")
-    lines = [f"{source.n:,} points to {coordinates} from {k:,} landmarks in {duration(seconds)}"]
-    if options.method is None:
-        why = _not_compared(options, source.n) if tried is None else _reason(scores, failures)
-        lines.append(item(f"method {method}: {why}", "  ", "    "))
-    lines += [f"  {path}" for path in written]
-    return Result("\n".join(lines), values)
-
-
-def _reason(scores: Mapping[str, float], failures: Mapping[str, str]) -> str:
-    """Return the scores that made the first method the best."""
-    (_, best), *others = [(name, score) for name, score in scores.items() if name != "pca"]
-    text = f"best neighborhood agreement, {best:.2f} of 1"
-    text += "".join(f", {name} {score:.2f}" for name, score in others)
-    if scores["pca"] > best + _PCA_BETTER:
-        text += f"; PCA would agree better, {scores['pca']:.2f}"
-    return text + "".join(f"; {name} was not tried: {why}" for name, why in failures.items())
