@@ -43,6 +43,11 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     if model is not None:
         if fitted is None or not table or None in names:
             return open_source(options.input)
+        if missing := [name for name in fitted if name not in names]:
+            raise CommandError(
+                f"{options.input} has no column {missing[0]!r}, but the model was fitted to "
+                f"{listed_names(fitted)}: name a file that has them"
+            )
         return open_source(options.input, columns=list(fitted))
     _suggest_array(options, path)
     numbers = [number for number, column in enumerate(table) if column.kind == "number"]

@@ -142,9 +142,10 @@ def refuse_columns(
     """
     if not refused:
         return
-    problem = f"{', '.join(refused[:5])} of {source} does not hold numbers"
+    verb = "does" if len(refused) == 1 else "do"
+    problem = f"{', '.join(refused[:5])} of {source} {verb} not hold numbers"
     if not numeric:
-        remedy = "no other column does, so convert them or choose another table"
+        remedy = "no other column does, so convert some or choose another table"
     elif columns is not None:
         remedy = f"choose from {listed_names(numeric)}"
     elif len(numeric) <= _PASTED:
