@@ -134,7 +134,9 @@ def test_numbers_written_as_text_are_not_numbers(kind, X):
     for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
         with pytest.raises(tp.ParameterError, match=r"written as text: .* pass X\.astype\(float\)"):
             use(text)
-        with pytest.raises(tp.ParameterError, match=r"column 'a' of type .* do(es)? not hold numbers"):
+        with pytest.raises(
+            tp.ParameterError, match=r"column 'a' of type .* do(es)? not hold numbers"
+        ):
             use(pd.DataFrame(text, columns=list("abcdefgh")[: X.shape[1]]))
     np.testing.assert_array_equal(emb.fit_transform(text.astype(float)), emb.fit_transform(X))
     emb.fit(X.astype(object))

@@ -79,22 +79,11 @@ def _kind(column: Any, name: str) -> str:
 
 
 def read_values(place: str) -> np.ndarray:
-    r"""Read one column: numbers, datetime64, or text as objects; missing ones as NaN, NaT or None.
+    """Read one column: numbers, datetime64, or text as objects; missing ones as NaN, NaT or None.
 
     `place` is ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``,
     ``.txt``, each also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
     ``"cells.h5ad::obs/column"``. A single array or column need not be named.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from trigpoint._sources.tables import read_values
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder, "t.csv")
-    ...     _ = table.write_text("x,kind\n0.5,oak\n0.7,elm\n")
-    ...     read_values(f"{table}::kind")
-    array(['oak', 'elm'], dtype=object)
     """
     file, carried = split_place(place)
     path, key = Path(file), carried or ""

@@ -72,17 +72,6 @@ def open_output(
     """Yield a writer of blocks of rows; the file appears once all of `shape` are written.
 
     `reading` is a file or folder that must not be written to.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from trigpoint._sources import Output, open_output
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open_output(Output(f"{folder}/Y.npy"), (3, 2), np.float32) as writer:
-    ...         writer.write(np.zeros((2, 2)))
-    ...         writer.write(np.ones((1, 2)))
-    ...     print(np.load(f"{folder}/Y.npy").sum())
-    2.0
     """
     storing = output.check(reading)
     names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
