@@ -1,6 +1,7 @@
 """The notebook among the examples runs, and its outputs are made for reading."""
 
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     }
     # Landmarks, and the points embedded.
     assert said.pop("fit").count("\n") == 2
+    bars = said.pop("report").splitlines()
+    assert all(re.match(r"[a-z ]+: +(\d+%|\d\d:\d\d)", bar) for bar in bars if bar)
     assert not any(said.values())
 
 

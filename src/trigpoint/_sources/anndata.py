@@ -9,14 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._sources.array import ArraySource
+from trigpoint._sources.array import ArraySource, SparseSource, check_inside
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_name, key_place, listed, tables_among
 from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.sparse_array import SparseSource, check_inside
 
 # Where scanpy keeps principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"

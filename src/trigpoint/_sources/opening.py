@@ -35,7 +35,6 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("array", (".npy", ".npz"), "numpy", ("NpzFile",)),
-    Format("sparse_array", (), "scipy", ("sparray", "spmatrix")),
     Format("frames", (), "pandas", ("DataFrame",)),
     Format("frames", (), "polars", ("DataFrame", "LazyFrame")),
     Format("frames", (), "xarray", ("DataArray",)),
@@ -48,7 +47,7 @@ FORMATS = (
     Format("torch", (), "torch", ("Tensor",)),
 )
 # Libraries whose objects scikit-learn does not validate.
-_OPENED = {known.package for known in FORMATS} - {"", "numpy", "scipy", "pandas"}
+_OPENED = {known.package for known in FORMATS} - {"", "numpy", "pandas"}
 _FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
