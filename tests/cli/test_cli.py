@@ -179,7 +179,7 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     for line in process.stderr:
         lines.append(line)
         if line.startswith("landmarks"):
-            time.sleep(0.5)
+            time.sleep(0.2)
             process.send_signal(signal.SIGINT)
     process.stderr.close()
     assert process.wait() == INTERRUPTED, lines

@@ -27,6 +27,10 @@ REFUSED = {
         "--columns: roll.csv has no column 'west'",
     ),
     "text": (["embed", "roll.csv", "--columns", "name,east", "-o", "Y.npy"], "'name'"),
+    "odd device": (
+        ["embed", "roll.npy", "--device", "gpu", "-o", "Y.npy"],
+        "--device: device='gpu'",
+    ),
     "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "Y.xlsx"),
     "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "roll.npy is being read"),
     "over the model": (
