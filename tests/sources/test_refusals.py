@@ -3,7 +3,6 @@
 import gzip
 import io
 import zipfile
-from datetime import date
 from types import SimpleNamespace
 
 import h5py
@@ -116,14 +115,6 @@ def test_types_of_frames(dtype):
     frame = pd.DataFrame({"x": [1.0, 2.0], "odd": pd.Series([1, 2]).astype(dtype)})
     with pytest.raises(ValueError, match=r"column 'odd' of type .* of DataFrame .*leave it out"):
         open_source(frame)
-
-
-@pytest.mark.parametrize("odd", [["a", "b"], [date(2020, 1, 1), None], [[1.0], [2.0]]])
-def test_types_of_polars_frames(odd):
-    frame = pl.DataFrame({"x": [1.0, 2.0], "odd": odd})
-    with pytest.raises(ValueError, match=r"column 'odd' of type .* of DataFrame .*leave it out"):
-        open_source(frame)
-    assert open_source(frame, columns="x").shape == (2, 1)
 
 
 def test_missing_values(tmp_path):

@@ -29,9 +29,9 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     names = [column.name for column in table]
     if options.columns is not None:
         # A number is a position, unless it is the name of a column.
-        is_place = [name.isdecimal() and name not in names for name in options.columns]
         chosen = [
-            int(n) if place else n for n, place in zip(options.columns, is_place, strict=True)
+            int(name) if name.isdecimal() and name not in names else name
+            for name in options.columns
         ]
         source = open_source(options.input, columns=chosen)
         if fitted is not None and source.columns.names not in (None, tuple(fitted)):

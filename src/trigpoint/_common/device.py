@@ -50,7 +50,7 @@ def resolve_device(device: Any, X: Any = None) -> Any:
             return _usable(X.device)
         if device is None:
             return None
-    elif not isinstance(device, str) and type(device).__module__ == "torch":
+    elif (type(device).__module__, type(device).__name__) == ("torch", "device"):
         return device if device.type == "cpu" else _usable(device)
     elif not (isinstance(device, str) and re.fullmatch(r"cpu|cuda(:\d+)?", device)):
         kind = ParameterValueError if isinstance(device, str) else ParameterTypeError

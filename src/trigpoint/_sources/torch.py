@@ -3,7 +3,6 @@
 PyTorch is imported only once there is a tensor, or a device to compute on.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import cycle
@@ -111,14 +110,12 @@ class TorchSource(Source):
         dtype = getattr(torch, self.columns.dtype.name)
         block = self._tensor[part].to(device).to(dtype).contiguous()
         # NaN spreads to both.
-        low, high = (float(value) for value in torch.stack(block.aminmax()).cpu())
-        if not (math.isfinite(low) and math.isfinite(high)):
-            bad = (~block.isfinite()).any(dim=1).nonzero()[:, 0]
-            some = slice(int(bad[0]), int(bad[0]) + 1)
-            refuse_non_finite(block[some].cpu().numpy(), "X", first_row=part.start + some.start)
-        box = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
-        box[:, 0] = low, high
-        check_magnitude(box, may_be_tiny=True)
+        extremes = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
+        extremes[:, 0] = torch.stack(block.aminmax()).cpu().numpy()
+        if not np.isfinite(extremes).all():
+            bad = int((~block.isfinite()).any(dim=1).nonzero()[0, 0])
+            refuse_non_finite(block[bad : bad + 1].cpu().numpy(), "X", None, part.start + bad)
+        check_magnitude(extremes, may_be_tiny=True)
         return block
 
 
