@@ -103,6 +103,12 @@ def test_too_few_points(estimator):
         (lambda X: pd.DataFrame(), ValueError, r"0 (sample|feature)\(s\)"),
         (lambda X: X * 1j, ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
+        (lambda X: np.ma.masked_greater(X, 1.0), ValueError, "X has masked values"),
+        (lambda X: [[1, 2], [3], [4, 5]], ValueError, "X has rows of 1 and of 2 values"),
+        *[
+            (lambda X, thing=thing: thing, TypeError, r"X is (None|of type \w+), not points: pass")
+            for thing in (None, 3, (x for x in [[1, 2]]), {"a": [1, 2]}, {1, 2}, np.ndarray)
+        ],
     ],
 )
 def test_arrays_without_numbers(made, error, message, X):
@@ -128,16 +134,12 @@ def test_numbers_written_as_text_are_not_numbers(kind, X):
     for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
         with pytest.raises(tp.ParameterError, match=r"written as text: .* pass X\.astype\(float\)"):
             use(text)
-        with pytest.raises(tp.ParameterError, match=r"column 'a' of type .* does not hold numbers"):
+        with pytest.raises(
+            tp.ParameterError, match=r"column 'a' of type .* do(es)? not hold numbers"
+        ):
             use(pd.DataFrame(text, columns=list("abcdefgh")[: X.shape[1]]))
     np.testing.assert_array_equal(emb.fit_transform(text.astype(float)), emb.fit_transform(X))
     emb.fit(X.astype(object))
-
-
-@each_estimator
-def test_masked_values_are_refused(estimator, X):
-    with pytest.raises(ValueError, match="X has masked values"):
-        estimator().fit(np.ma.masked_greater(X, 1.0))
 
 
 @each_estimator
@@ -218,24 +220,6 @@ def test_points_that_all_coincide(estimator):
         with pytest.raises(ValueError, match="all 60 points coincide: there is nothing to") as it:
             estimator(landmarks=landmarks).fit(np.ones((60, 2)))
         assert it.value.parameter == "X"
-
-
-@pytest.mark.parametrize(
-    "thing", [None, 3, (x for x in [[1, 2]]), {"a": [1, 2]}, {1, 2}, np.ndarray]
-)
-def test_what_is_not_points(thing, X):
-    message = r"X is (None|of type \w+), not points: pass an array"
-    with pytest.raises(TypeError, match=message):
-        tp.LaplacianEigenmaps().fit(thing)
-    with pytest.raises(TypeError, match=message):
-        tp.LaplacianEigenmaps(landmarks=20).fit(X).transform(thing)
-    with pytest.raises(TypeError, match=message):
-        tp.EfficientDPP(2).fit(thing)
-
-
-def test_rows_of_different_lengths():
-    with pytest.raises(ValueError, match="X has rows of 1 and of 2 values"):
-        tp.LaplacianEigenmaps().fit([[1, 2], [3], [4, 5]])
 
 
 def test_the_call_that_leaves_a_text_column_out_is_one_that_fit_takes(X):

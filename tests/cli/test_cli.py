@@ -58,6 +58,18 @@ def test_usage_errors_import_nothing_slow():
         (["demo", "--seed", "-1"], "argument --seed: "),
         (["survey"], "invalid choice: 'survey'"),
         (["info", "x.npy", "200"], "unrecognized arguments: 200"),
+        *[
+            (["embed", "x.npy", "-o", "Y.npy", option, value], f"argument {named or option}: ")
+            for option, value, named in (
+                ("-k", "few", "-k/--landmarks"),
+                ("-k", "1", "-k/--landmarks"),
+                ("--method", "umap", ""),
+                ("--columns", "a,,b", ""),
+                ("--jobs", "0", ""),
+                ("--extension", "none", ""),
+                ("--dask", "local:none", ""),
+            )
+        ],
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
@@ -68,7 +80,7 @@ def test_wrong_arguments(arguments, said, capsys):
 
 
 def test_arguments_that_do_not_go_together(capsys):
-    assert cli.main(["demo", "--points", "100", "--landmarks", "100"]) == USAGE
+    assert exit_code("demo", "--points", "100", "--landmarks", "100") == USAGE
     err = capsys.readouterr().err
     assert err.startswith("usage: trigpoint demo")
     assert "trigpoint demo: error: --landmarks 100 is too few or too many" in err
@@ -167,9 +179,9 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     for line in process.stderr:
         lines.append(line)
         if line.startswith("landmarks"):
-            time.sleep(0.5)
+            time.sleep(0.2)
             process.send_signal(signal.SIGINT)
     process.stderr.close()
-    assert process.wait() == INTERRUPTED
+    assert process.wait() == INTERRUPTED, lines
     assert lines[-1] == "trigpoint: interrupted; no file was left half-written\n"
     assert os.listdir(tmp_path) == ["big.npy"]

@@ -2,13 +2,14 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import zarr
-from terminal import embed, result, run
+from terminal import embed, result, run, said
 
 from trigpoint._cli import info
 from trigpoint._cli.cli import main
@@ -181,3 +182,20 @@ def test_outliers_dominant_columns_and_the_dimension(folder, capsys):
     assert main(["embed", "units.csv", "-o", "Y.csv", "-k", "50", "--method", "isomap"]) == 0
     assert "columns income hold 99.9% of the variance" in capsys.readouterr().err
     assert 1.5 < result(capsys, "info", "roll.npy")["dimension"] < 2.5
+
+
+def test_info_and_embed_agree_on_the_columns_that_are_points(folder, capsys):
+    """A typing error makes no column of text, and numbers of rows are no coordinates."""
+    lines = Path("roll.csv").read_text().splitlines()
+    numbered = [f"id,{lines[0]}", *(f"{row},{line}" for row, line in enumerate(lines[1:]))]
+    Path("numbered.csv").write_text("\n".join(numbered))
+    assert result(capsys, "info", "numbered.csv")["feature_names"] == ["east", "north", "up"]
+    assert (
+        result(capsys, "embed", "numbered.csv", "-o", "Y.npy", "-k", "50")["input"]["columns"] == 3
+    )
+    lines[40] = "abc," + lines[40].partition(",")[2]
+    Path("typing.csv").write_text("\n".join(lines))
+    problem = "not a number, 'abc' in column 'east', row 39"
+    assert problem in result(capsys, "info", "typing.csv")["problem"]
+    assert run("embed", "typing.csv", "-o", "Z.npy", "-k", "50") == FAILED
+    assert problem in said(capsys)

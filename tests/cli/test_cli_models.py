@@ -8,6 +8,8 @@ import pytest
 from terminal import embed, result, run, said
 
 import trigpoint as tp
+from trigpoint._cli import evaluate
+from trigpoint._cli.arguments import make_parser
 from trigpoint._cli.results import FAILED
 
 COLUMNS = "--columns", "up,north,east"
@@ -42,10 +44,31 @@ def test_transform_and_evaluate_with_a_saved_model(model, capsys):
 def test_evaluate_begins_with_the_verdict(model, capsys):
     capsys.readouterr()
     assert run("evaluate", "m.trig", "roll.npy") == 0
-    name, verdict, *lines = capsys.readouterr().out.splitlines()
+    name, *lines = capsys.readouterr().out.splitlines()
     assert name == "m.trig"
-    assert verdict == tp.load("m.trig").quality(np.load("roll.npy")).verdict
+    verdict = tp.load("m.trig").quality(np.load("roll.npy")).verdict
+    assert " ".join(lines).startswith(evaluate._as_options(verdict))
     assert any(line.split()[:2] == ["kept", "by"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("advice", "option"),
+    [
+        ("Isomap(n_components=2)", "--method isomap -l 2"),
+        ('eigenvectors="independent"', "--eigenvectors independent"),
+        ("graph=KNNGraph(8)", "--neighbors 8"),
+        ("n_components=5", "--components 5"),
+        ("landmarks=4000", "--landmarks 4000"),
+        (
+            "scikit-learn's PCA(n_components=3) or KernelPCA(n_components=3)",
+            "scikit-learn's PCA(n_components=3) or --method kernel-pca -l 3",
+        ),
+    ],
+)
+def test_advice_is_given_as_options(advice, option, folder):
+    assert evaluate._as_options(f"Fair; most likely to help: {advice}.").endswith(f": {option}.")
+    if option.startswith("--"):
+        make_parser().parse_args(["embed", "roll.npy", "-o", "Y.npy", *option.split()])
 
 
 def test_the_columns_that_the_model_knows_are_found_by_name(table_model, capsys):

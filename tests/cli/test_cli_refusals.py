@@ -7,7 +7,7 @@ import pytest
 from terminal import embed, run, said
 
 from trigpoint._cli.cli import main
-from trigpoint._cli.results import FAILED, USAGE
+from trigpoint._cli.results import FAILED
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):
@@ -27,6 +27,10 @@ REFUSED = {
         "--columns: roll.csv has no column 'west'",
     ),
     "text": (["embed", "roll.csv", "--columns", "name,east", "-o", "Y.npy"], "'name'"),
+    "odd device": (
+        ["embed", "roll.npy", "--device", "gpu", "-o", "Y.npy"],
+        "--device: device='gpu'",
+    ),
     "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "Y.xlsx"),
     "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "roll.npy is being read"),
     "over the model": (
@@ -62,27 +66,6 @@ def test_refused_in_a_line(folder, capsys, arguments, message):
     assert run(*arguments) == FAILED
     assert message in said(capsys)
     assert sorted(os.listdir()) == before
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["-o", "Y.npy", "-k", "few"],
-        ["-o", "Y.npy", "-k", "1"],
-        ["-o", "Y.npy", "--method", "umap"],
-        ["-o", "Y.npy", "--columns", "a,,b"],
-        ["-o", "Y.npy", "--jobs", "0"],
-        ["-o", "Y.npy", "--seed", "-1"],
-        ["-o", "Y.npy", "--extension", "none"],
-        ["-o", "Y.npy", "--dask", "local:none"],
-    ],
-)
-def test_wrong_arguments(folder, arguments, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["embed", "roll.npy", *arguments])
-    assert stop.value.code == USAGE
-    assert "usage: trigpoint embed" in capsys.readouterr().err
 
 
 def test_missing_values_are_refused_with_their_rows(folder, capsys):

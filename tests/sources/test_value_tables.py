@@ -119,17 +119,6 @@ def test_refused_in_our_own_words(folder):
         assert "pickle" not in str(refused.value)
 
 
-def test_damaged_compression_is_no_traceback(tmp_path):
-    path = tmp_path / "t.csv.gz"
-    with gzip.open(path, "wt") as file:
-        file.write("x,kind\n" + "1,a\n" * 5000)
-    data = bytearray(path.read_bytes())
-    data[20:30] = b"\xff" * 10
-    path.write_bytes(bytes(data))
-    with pytest.raises(ValueError, match="cannot be read as text"):
-        read_values(f"{path}::kind")
-
-
 @pytest.fixture
 def frame() -> pd.DataFrame:
     """A table of numbers among text, dates and categories."""

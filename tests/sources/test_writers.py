@@ -21,8 +21,7 @@ def write(path, X, rows=10, names=None, n_rows=None):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", NAMES)
 def test_read_back_whatever_the_blocks(tmp_path, points, name, dtype, monkeypatch):
-    for size in ("_TOGETHER_BYTES", "_ROW_GROUP_BYTES"):
-        monkeypatch.setattr(writers, size, 1000)
+    monkeypatch.setattr(writers, "_TOGETHER_BYTES", 1000)
     X, first = points.astype(dtype), None
     for rows in (1, 10, 103, 500):
         write(tmp_path / name, X, rows)

@@ -9,16 +9,23 @@ from typing import Any
 import trigpoint
 from trigpoint._common.words import VALUE_FORMATS
 
-METHODS = ("laplacian", "diffusion", "isomap", "kernel-pca", "map")
-SAMPLERS = (
-    "efficient-dpp",
-    "farthest-point",
-    "k-means++",
-    "k-means",
-    "rp-cholesky",
-    "greedy-nystrom",
-    "uniform",
-)
+# Values of --method, and the classes of this package that they stand for.
+METHODS = {
+    "laplacian": "LaplacianEigenmaps",
+    "diffusion": "DiffusionMaps",
+    "isomap": "Isomap",
+    "kernel-pca": "KernelPCA",
+    "map": "LandmarkMap",
+}
+SAMPLERS = {
+    "efficient-dpp": "EfficientDPP",
+    "farthest-point": "FarthestPoint",
+    "k-means++": "KMeansPlusPlus",
+    "k-means": "KMeansLandmarks",
+    "rp-cholesky": "RPCholesky",
+    "greedy-nystrom": "GreedyNystrom",
+    "uniform": "Uniform",
+}
 
 _OUTPUT = "coordinates: .npy, .csv or .parquet"
 _MODEL = "a file written by --save"
@@ -44,12 +51,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    for add in (_add_embed, _add_select, _add_transform, _add_evaluate, _add_info, _add_demo):
+    for add in COMMANDS.values():
         add(commands)
     return parser
-
-
-COMMANDS = ("embed", "select", "transform", "evaluate", "info", "demo")
 
 
 def _add_embed(commands: _Commands) -> None:
@@ -73,85 +77,64 @@ def _add_embed(commands: _Commands) -> None:
     _add_output(parser, _OUTPUT)
     _add_selection(parser, fewest=2)
     _add_device(parser)
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--dask",
         type=_cluster,
         metavar="ADDRESS|local:N",
         help="read and embed the points on a Dask cluster: the address of its scheduler, or "
         "local:N for N processes on this machine; text files cannot be read in parts",
     )
-    parser.add_argument(
-        "-l",
-        "--components",
-        type=count,
-        default=2,
-        metavar="N",
-        help="coordinates of each point (default: 2)",
-    )
-    parser.add_argument(
+    components = "coordinates of each point (default: 2)"
+    add("-l", "--components", type=count, default=2, metavar="N", help=components)
+    add(
         "--method",
         choices=METHODS,
         help="default: for up to three coordinates, the one of laplacian, isomap, kernel-pca and "
         "map that preserves most neighborhoods of a sample; laplacian for more coordinates, for "
         "few points, and with any of the next four options",
     )
-    parser.add_argument(
+    add(
         "--graph",
         choices=("bhattacharyya", "euclidean", "complete"),
         help="link each landmark to the nearest ones by one of two distances, or all landmarks "
         "(default: chosen from the data)",
     )
-    parser.add_argument(
-        "--neighbors",
-        type=count,
-        metavar="N",
-        help="neighbors of each landmark (default: chosen from the data)",
-    )
-    parser.add_argument(
+    neighbors = "neighbors of each landmark (default: chosen from the data)"
+    add("--neighbors", type=count, metavar="N", help=neighbors)
+    add(
         "--eigenvectors",
         choices=("leading", "independent"),
         help="independent skips eigenvectors that are functions of earlier ones (default: "
         "independent for up to three coordinates, else leading)",
     )
-    parser.add_argument(
+    add(
         "--extension",
-        type=_extension,
+        type=lambda text: text if text in ("smooth", "graph", "all") else count(text),
         metavar="smooth|graph|all|N",
         help="landmarks that determine the coordinates of a point: the nearest ones by local "
         "linear fits, those linked to the nearest ones, all, or the N nearest (default: chosen "
         "from the data)",
     )
-    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
-    _add_page(parser)
-
-
-def _add_page(parser: argparse.ArgumentParser) -> None:
-    """Add the page, the plot, and what they show."""
-    parser.add_argument(
-        "--report", type=Path, metavar="HTML", help="also write an interactive page"
-    )
-    parser.add_argument(
-        "--png",
-        type=Path,
-        metavar="PNG",
-        help="also draw the first two coordinates, colored by the first of --color",
-    )
-    parser.add_argument(
+    add("--save", type=Path, metavar="TRIG", help="also save the model")
+    add("--report", type=Path, metavar="HTML", help="also write an interactive page")
+    png = "also draw the first two coordinates, colored by the first of --color"
+    add("--png", type=Path, metavar="PNG", help=png)
+    add(
         "--color",
         type=names,
         metavar="NAME,...",
         help="values to color page and plot by: columns of the same table, text or numbers, or "
         f"{VALUE_FORMATS}",
     )
-    parser.add_argument(
+    add(
         "--images",
         metavar="HxW|NAME",
         help="images of the points for the page: 28x28 or 32x32x3 if rows are images; or a column, "
         "or other values, of paths or URLs, which the page loads only when asked",
     )
-    parser.add_argument(
-        "--text", metavar="NAME", help="text of the points for the page: a column, or other values"
-    )
+    text = "text of the points for the page: a column, or other values"
+    add("--text", metavar="NAME", help=text)
 
 
 def _add_select(commands: _Commands) -> None:
@@ -183,9 +166,9 @@ def _add_select(commands: _Commands) -> None:
     parser.add_argument(
         "--method",
         choices=SAMPLERS,
-        default=SAMPLERS[0],
+        default="efficient-dpp",
         metavar="NAME",
-        help=f"sampler: {', '.join(SAMPLERS)} (default: {SAMPLERS[0]}); farthest-point takes rare "
+        help=f"sampler: {', '.join(SAMPLERS)} (default: efficient-dpp); farthest-point takes rare "
         "rows and every outlier",
     )
 
@@ -258,18 +241,23 @@ def _add_demo(commands: _Commands) -> None:
         trigpoint demo --points 100000 --landmarks 300
         """,
     )
-    for option, default in (("--points", 1_000_000), ("--landmarks", 1_000)):
-        parser.add_argument(
-            option,
-            type=count,
-            default=default,
-            metavar="N",
-            help=f"number of {option[2:]} (default: {default:,})",
-        )
+    for option, default in (("points", 1_000_000), ("landmarks", 1_000)):
+        what = f"number of {option} (default: {default:,})"
+        parser.add_argument(f"--{option}", type=count, default=default, metavar="N", help=what)
     _add_seed(parser, "seed for the data and the landmarks")
     parser.add_argument(
         "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the plot"
     )
+
+
+COMMANDS = {
+    "embed": _add_embed,
+    "select": _add_select,
+    "transform": _add_transform,
+    "evaluate": _add_evaluate,
+    "info": _add_info,
+    "demo": _add_demo,
+}
 
 
 def _add_command(
@@ -319,7 +307,7 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
     parser.add_argument(
         "-k",
         "--landmarks",
-        type=partial(_landmarks, fewest),
+        type=lambda text: text if text == "auto" else _whole(text, fewest, ", or auto"),
         metavar="N",
         help="number of landmarks, or auto (default: 1000, 10000 for a map, or every distinct "
         "point if there are fewer)",
@@ -340,12 +328,18 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
 
 
 def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
+    parser.add_argument(
+        "--seed", type=partial(_whole, low=0), default=0, metavar="N", help=f"{what} (default: 0)"
+    )
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
+        "--jobs",
+        type=lambda text: -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores"),
+        default=-1,
+        metavar="N",
+        help="threads (default: -1, all cores)",
     )
 
 
@@ -371,25 +365,9 @@ def count(text: str) -> int:
     return _whole(text, 1)
 
 
-def _seed(text: str) -> int:
-    return _whole(text, 0)
-
-
-def _jobs(text: str) -> int:
-    return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
-
-
-def _extension(text: str) -> str | int:
-    return text if text in ("smooth", "graph", "all") else count(text)
-
-
 def _cluster(text: str) -> int | str:
     kind, _, number = text.partition(":")
     return count(number) if kind == "local" else text
-
-
-def _landmarks(fewest: int, text: str) -> int | str:
-    return text if text == "auto" else _whole(text, fewest, ", or auto")
 
 
 def _whole(text: str, low: int, otherwise: str = "") -> int:

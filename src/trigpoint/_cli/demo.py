@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint import plot
-from trigpoint._cli.results import Result, UsageError, progress
+from trigpoint._cli.results import Result, listing, progress
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
@@ -24,14 +24,14 @@ def run(options: argparse.Namespace) -> Result:
     """Unroll the roll, draw it, and measure how well that went."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
-        raise UsageError(
+        options.parser.error(
             f"--landmarks {k} is too few or too many for --points {n}: choose at least 3 "
             f"landmarks, more points than landmarks, and more than {_FEWEST} points"
         )
     require("matplotlib", "drawing the plot")
     path = options.out / "swiss_roll.png"
     options.out.mkdir(parents=True, exist_ok=True)
-    check_place(path, str(path))
+    check_target(path)
     X, intrinsic = make_swiss_roll(n, random_state=seed)
     # Compiling, which happens once on a machine, would count as a slow stage.
     LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])
@@ -40,33 +40,30 @@ def run(options: argparse.Namespace) -> Result:
     Y = emb.transform(X)
     seconds = emb.stage_seconds_ | {"extension": time.perf_counter() - start}
     _draw(emb, X, Y, intrinsic, path)
-    figures = _figures(emb, X, Y, intrinsic)
-    lines = [f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks", ""]
-    lines += [f"  {stage:<12} {spent:9.2f} s" for stage, spent in seconds.items()]
-    lines += [f"  {'all':<12} {sum(seconds.values()):9.2f} s", ""]
-    lines += [
-        f"  arc length recovered from the coordinates  R2 = {figures['arc_length']:.4f}",
-        f"  height recovered from the coordinates      R2 = {figures['height']:.4f}",
-        f"  shortcuts among the edges of the graph     {figures['shortcuts']:.2%}",
-        f"  farthest point from a landmark             {figures['coverage_radius']:.2f} (the roll "
-        "is 28 wide)",
-        f"\n  {path}",
-    ]
-    values = {"points": n, "landmarks": k, "stage_seconds": seconds, "written": [str(path)]}
-    return Result("\n".join(lines), values | figures)
-
-
-def _figures(
-    emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray
-) -> dict[str, float]:
-    arc_length, height = coordinate_recovery(Y, intrinsic)
-    shortcuts = shortcut_rate(emb.graph_, intrinsic[emb.landmark_indices_], n_neighbors=15)
-    return {
-        "arc_length": float(arc_length),
-        "height": float(height),
-        "shortcuts": float(shortcuts),
-        "coverage_radius": float(coverage_radius(X, emb.landmarks_)),
+    arc_length, height = map(float, coordinate_recovery(Y, intrinsic))
+    edges = intrinsic[emb.landmark_indices_]
+    shortcuts = float(shortcut_rate(emb.graph_, edges, n_neighbors=15))
+    radius = float(coverage_radius(X, emb.landmarks_))
+    times = seconds | {"all": sum(seconds.values())}
+    shown = {stage: f"{spent:8.2f} s" for stage, spent in times.items()} | {
+        "arc length": f"recovered from the coordinates, R2 = {arc_length:.4f}",
+        "height": f"recovered from the coordinates, R2 = {height:.4f}",
+        "shortcuts": f"{shortcuts:.2%} of the edges of the graph",
+        "coverage": f"every point within {radius:.2f} of a landmark (the roll is 28 wide)",
+        "plot": str(path),
     }
+    values = {
+        "points": n,
+        "landmarks": k,
+        "stage_seconds": seconds,
+        "written": [str(path)],
+        "arc_length": arc_length,
+        "height": height,
+        "shortcuts": shortcuts,
+        "coverage_radius": radius,
+    }
+    title = f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks"
+    return Result(f"{title}\n{listing(shown)}", values)
 
 
 def _draw(

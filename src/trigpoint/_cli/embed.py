@@ -4,25 +4,20 @@ import argparse
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import trigpoint
 from trigpoint import plot
+from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.cluster import on_cluster
-from trigpoint._cli.inspection import DOMINANT_SHARE, dominant_columns
-from trigpoint._cli.points import check_outputs, described, open_points, read_colors, read_named
-from trigpoint._cli.results import Result, UsageError, item, progress, say
+from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
+from trigpoint._cli.points import check_outputs, open_points, points_facts, read_colors, read_named
+from trigpoint._cli.results import Result, item, progress, say
+from trigpoint._common.device import resolve_device
 from trigpoint._common.words import counted, duration
-from trigpoint._estimators import (
-    DiffusionMaps,
-    Isomap,
-    KernelPCA,
-    LandmarkMap,
-    LaplacianEigenmaps,
-    compare_methods,
-)
+from trigpoint._estimators import compare_methods
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._report.given import named_colors
@@ -36,14 +31,7 @@ from trigpoint._sources.problems import require
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
 
-_METHODS: dict[str, Any] = {
-    "laplacian": LaplacianEigenmaps,
-    "diffusion": DiffusionMaps,
-    "isomap": Isomap,
-    "kernel-pca": KernelPCA,
-    "map": LandmarkMap,
-}
-_NAMES = {method.__name__: name for name, method in _METHODS.items()}
+_NAMES = {method: name for name, method in METHODS.items()}
 
 # Options that do not apply to a method, and those that mean eigenmaps if no method is named.
 _NOT_FOR = {
@@ -73,7 +61,7 @@ def run(options: argparse.Namespace) -> Result:
     _say_scales(options, source)
     start = time.perf_counter()
     with on_cluster(options, source) as points:
-        method, tried = _choose_method(options, points)
+        method, why, tried = _choose_method(options, points)
         estimator = make_estimator(options, method, source)
         estimator.fit(points)
         estimator.transform(
@@ -97,30 +85,60 @@ def run(options: argparse.Namespace) -> Result:
     if options.png is not None:
         _draw(options, color)
         written.append(options.png)
-    seconds = time.perf_counter() - start
-    return _result(options, source, estimator, method, tried, written, seconds)
+    values = {
+        "input": points_facts(source),
+        "method": method,
+        **_facts(options, estimator, tried),
+        "seconds": round(time.perf_counter() - start, 3),
+        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
+        "written": [str(path) for path in written],
+    }
+    coordinates, taken = counted(values["components"], "coordinate"), duration(values["seconds"])
+    lines = [
+        f"{source.n:,} points to {coordinates} from {values['landmarks']:,} landmarks in {taken}"
+    ]
+    lines += [item(f"method {method}: {why}", "  ", "    ")] if why else []
+    return Result("\n".join([*lines, *(f"  {path}" for path in written)]), values)
+
+
+def _facts(options: argparse.Namespace, estimator: Any, tried: Comparison | None) -> dict[str, Any]:
+    """Return what ``--json`` says about the fit."""
+    k, n_components = estimator.landmark_embedding_.shape
+    scores = {} if tried is None else {**tried.scores, "pca": tried.pca_score}
+    failures = {} if tried is None else tried.failures
+    return {
+        "scores": {_NAMES.get(name, name): round(score, 4) for name, score in scores.items()},
+        "not_tried": {_NAMES[name]: why for name, why in failures.items()},
+        "metric": options.metric,
+        "landmarks": k,
+        "components": n_components,
+        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
+        "bridges": len(getattr(estimator, "bridges_", ())),
+        "dimension": round(estimator.dimension_, 2),
+        "seed": options.seed,
+    }
 
 
 def _check_choices(options: argparse.Namespace) -> None:
-    """Reject options that have no effect with others."""
+    """Reject, before any work, options that have no effect with others."""
+    refuse = options.parser.error
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
-            raise UsageError(f"--{option} does not apply to --method {options.method}")
+            refuse(f"--{option} does not apply to --method {options.method}")
     if options.graph == "complete" and options.neighbors is not None:
-        raise UsageError(
-            "--neighbors does not apply to --graph complete, which links all landmarks"
-        )
+        refuse("--neighbors does not apply to --graph complete, which links all landmarks")
     if options.color and options.report is None and options.png is None:
-        raise UsageError("--color colors what --report and --png write: add --report HTML")
-    if options.png is not None:
-        if options.png.suffix.lower() != ".png":
-            raise UsageError(f"--png {options.png} does not end in .png")
-        if options.components < 2:
-            raise UsageError("--png draws two coordinates: choose --components 2 or more")
-        require("matplotlib", "--png")
+        refuse("--color colors what --report and --png write: add --report HTML")
     for option in ("images", "text"):
         if getattr(options, option) and options.report is None:
-            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
+            refuse(f"--{option} is for the page that --report writes: add --report HTML")
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
+            refuse(f"--png {options.png} does not end in .png")
+        if options.components < 2:
+            refuse("--png draws two coordinates: choose --components 2 or more")
+        require("matplotlib", "--png")
+    resolve_device(options.device)
 
 
 def _read_shown(
@@ -164,12 +182,20 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         )
 
 
-def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Comparison | None]:
-    """Return the requested method, or the best of a comparison and that comparison."""
+def _choose_method(
+    options: argparse.Namespace, points: Source
+) -> tuple[str, str, Comparison | None]:
+    """Return the method, why it was chosen, and the comparison of methods if there was one."""
     if options.method is not None:
-        return options.method, None
-    if _not_compared(options, points.n):
-        return "laplacian", None
+        return options.method, "", None
+    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
+    why = f"--{given[0]} is an option of it" if given else ""
+    if not why and options.components > _MOST_COMPARED:
+        why = f"methods are compared for up to {_MOST_COMPARED} coordinates"
+    if not why and points.n < FEWEST_TO_COMPARE:
+        why = f"methods are compared for {FEWEST_TO_COMPARE} points or more"
+    if why:
+        return "laplacian", why, None
     tried = compare_methods(
         points,
         options.components,
@@ -179,18 +205,14 @@ def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Co
         n_jobs=options.jobs,
         verbose=progress(options),
     )
-    return _NAMES[tried.attempts[0].method], tried
-
-
-def _not_compared(options: argparse.Namespace, n: int) -> str:
-    """Return the reason why methods are not compared; empty if they are."""
-    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
-    if given:
-        return f"--{given[0]} is an option of it"
-    if options.components > _MOST_COMPARED:
-        return f"methods are compared for up to {_MOST_COMPARED} coordinates"
-    few = n < FEWEST_TO_COMPARE
-    return f"methods are compared for {FEWEST_TO_COMPARE} points or more" if few else ""
+    (method, best), *others = tried.scores.items()
+    why = f"best neighborhood agreement, {best:.2f} of 1"
+    why += "".join(f", {_NAMES[name]} {score:.2f}" for name, score in others)
+    if tried.pca_score > best + _PCA_BETTER:
+        why += f"; PCA would agree better, {tried.pca_score:.2f}"
+    for name, failure in tried.failures.items():
+        why += f"; {_NAMES[name]} was not tried: {failure}"
+    return _NAMES[method], why, tried
 
 
 def make_estimator(options: argparse.Namespace, method: str, source: Source) -> Any:
@@ -210,7 +232,7 @@ def make_estimator(options: argparse.Namespace, method: str, source: Source) -> 
     elif options.graph is not None or options.neighbors is not None:
         metric = options.graph or "bhattacharyya"
         chosen["graph"] = KNNGraph(options.neighbors, metric=metric)
-    return _METHODS[method](
+    return getattr(trigpoint, METHODS[method])(
         options.components,
         landmarks=landmarks,
         metric=options.metric,
@@ -243,53 +265,3 @@ def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarr
         days = values.astype("datetime64[D]")
         values = np.where(np.isnat(days), np.nan, 1970 + days.astype(np.float64) / 365.2425)
     return name, values
-
-
-def _result(
-    options: argparse.Namespace,
-    source: Source,
-    estimator: Any,
-    method: str,
-    tried: Comparison | None,
-    written: list[Path],
-    seconds: float,
-) -> Result:
-    """Summarize the run as text and as JSON."""
-    k, n_components = estimator.landmark_embedding_.shape
-    scores = {} if tried is None else {_NAMES[name]: s for name, s in tried.scores.items()}
-    failures = {} if tried is None else {_NAMES[name]: why for name, why in tried.failures.items()}
-    if tried is not None:
-        scores["pca"] = tried.pca_score
-    values = {
-        "input": described(source),
-        "method": method,
-        "scores": {name: round(score, 4) for name, score in scores.items()},
-        "not_tried": failures,
-        "metric": options.metric,
-        "landmarks": k,
-        "components": n_components,
-        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
-        "bridges": len(getattr(estimator, "bridges_", ())),
-        "dimension": round(estimator.dimension_, 2),
-        "seed": options.seed,
-        "seconds": round(seconds, 3),
-        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
-        "written": [str(path) for path in written],
-    }
-    coordinates = counted(n_components, "coordinate")
-    lines = [f"{source.n:,} points to {coordinates} from {k:,} landmarks in {duration(seconds)}"]
-    if options.method is None:
-        why = _not_compared(options, source.n) if tried is None else _reason(scores, failures)
-        lines.append(item(f"method {method}: {why}", "  ", "    "))
-    lines += [f"  {path}" for path in written]
-    return Result("\n".join(lines), values)
-
-
-def _reason(scores: Mapping[str, float], failures: Mapping[str, str]) -> str:
-    """Return the scores that made the first method the best."""
-    (_, best), *others = [(name, score) for name, score in scores.items() if name != "pca"]
-    text = f"best neighborhood agreement, {best:.2f} of 1"
-    text += "".join(f", {name} {score:.2f}" for name, score in others)
-    if scores["pca"] > best + _PCA_BETTER:
-        text += f"; PCA would agree better, {scores['pca']:.2f}"
-    return text + "".join(f"; {name} was not tried: {why}" for name, why in failures.items())

@@ -1,12 +1,14 @@
 """``trigpoint evaluate``: measure the landmarks and the embedding of a saved model."""
 
 import argparse
+import re
 from typing import Any
 
 import numpy as np
 
+from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.points import open_points, read_named
-from trigpoint._cli.results import CommandError, Result, listing, progress
+from trigpoint._cli.results import CommandError, Result, item, listing, progress
 from trigpoint._common.labels import is_missing
 from trigpoint._estimators import load
 from trigpoint._numerics.gaussian import landmark_spacing
@@ -28,7 +30,7 @@ def run(options: argparse.Namespace) -> Result:
     model.set_params(verbose=progress(options))
     source = open_points(options, model)
     n = source.n
-    labels = None if options.labels is None else _labels(options.labels, source)
+    labels = _labels(options.labels, source) if options.labels else None
     quality = model.quality(source, random_state=options.seed)
     rng = np.random.default_rng(options.seed)
     affordable = _SAMPLE_BYTES // (source.columns.count * source.dtype.itemsize)
@@ -65,7 +67,18 @@ def run(options: argparse.Namespace) -> Result:
         accuracy = _accuracy(subject.coordinates(points), labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
-    return Result(f"{options.model}\n{quality.verdict}\n{listing(shown)}", values)
+    verdict = item(_as_options(quality.verdict), "", "")
+    return Result(f"{options.model}\n{verdict}\n{listing(shown)}", values)
+
+
+def _as_options(verdict: str) -> str:
+    """Write the parameters that a verdict advises as options of ``trigpoint embed``."""
+    for name, method in METHODS.items():
+        verdict = re.sub(rf"\b{method}\(n_components=(\d+)\)", rf"--method {name} -l \1", verdict)
+    verdict = re.sub(r"graph=KNNGraph\((\d+)\)", r"--neighbors \1", verdict)
+    verdict = re.sub(r'\b(eigenvectors|extension|graph)="(\w+)"', r"--\1 \2", verdict)
+    # Those in parentheses are of classes of other libraries.
+    return re.sub(r"(?<!\()\b(?:n_)?(components|landmarks)=(\d+)", r"--\1 \2", verdict)
 
 
 def _labels(text: str, source: Source) -> np.ndarray:

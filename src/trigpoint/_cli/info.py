@@ -9,25 +9,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trigpoint._cli.cli import described
-from trigpoint._cli.inspection import DOMINANT_SHARE, inspect
+import numpy as np
+
 from trigpoint._cli.points import open_points
-from trigpoint._cli.results import Result, listing
+from trigpoint._cli.results import Result, described, listing
 from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
 from trigpoint._estimators.tensors import is_tensor_file
-from trigpoint._sources import DamagedFileError, Source, open_source
+from trigpoint._geometry import local_dimension
+from trigpoint._report.sample import dense
+from trigpoint._sources import DamagedFileError, Source
 from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
-from trigpoint.metrics._outliers import FACTOR, SHARE
+from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
 # Most bytes of points whose values are checked without --check: a second or two.
 _LITTLE = 2**28
 
 # Columns of text are classes if they have at most this many different values.
 _MOST_CLASSES = 40
+
+# Columns that hold this share of the variance, half of them at most, dominate all distances.
+DOMINANT_SHARE = 0.999
+
+# Rows in the sample that is inspected more closely, and landmarks that the dimension is for.
+_SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
+_LANDMARKS = 1_000
+
+# Two coordinates need at least three landmarks.
+_FEWEST_ROWS = 3
 
 # For scripts, and for people.
 _Found = tuple[dict[str, Any], dict[str, str]]
@@ -42,7 +54,8 @@ def run(options: argparse.Namespace) -> Result:
     shown: dict[str, str] = {}
     kinds: dict[str, str] = {}
     is_columns = path.exists() and is_table(path)
-    if options.input == str(path) and path.exists() and (arrays := stored_arrays(path)):
+    has_key = split_place(options.input)[1] is not None
+    if path.exists() and not has_key and (arrays := stored_arrays(path)):
         if (likely := likely_points(arrays)) is not None:
             options.input = f"{path}::{likely}"
         values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
@@ -68,15 +81,25 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
     """Describe the points and their problems."""
     values: dict[str, Any] = {}
     shown: dict[str, str] = {}
-    numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
     try:
-        if kinds and not numbers:
+        if kinds and "number" not in kinds.values():
             raise ValueError("no column holds numbers: there are no points")
-        if options.columns is None and 0 < len(numbers) < len(kinds):
-            source = open_source(options.input, columns=numbers)
-        else:
-            source = open_points(options)
-        values, shown = _described(source)
+        source = open_points(options)
+        n, columns = source.n, source.columns
+        values = {
+            "rows": n,
+            "columns": columns.count,
+            "dtype": columns.dtype.name,
+            "sparse": columns.sparse,
+            "bytes": n * columns.count * columns.dtype.itemsize,
+            "feature_names": None if columns.names is None else list(columns.names),
+        }
+        kind = "sparse " * columns.sparse + columns.dtype.name
+        memory = "" if columns.sparse else f" ({size(values['bytes'])} in memory)"
+        table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}{memory}"
+        shown["points"] = table
+        if columns.names is not None:
+            shown["columns used"] = listed_names(columns.names)
         if values["bytes"] > _LITTLE and not options.check:
             shown["values"] = "not checked: --check finds missing values and constant columns"
             return values, shown
@@ -88,31 +111,13 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
         # A wrong choice is an error; but any table, and any points, can be described.
         if not values and (not kinds or options.columns is not None):
             raise
-        problem = {"problem": described(error)}
+        problem = {"problem": described(error, options.parser)}
         return values | problem, shown | problem
-
-
-def _described(source: Source) -> _Found:
-    n, columns = source.n, source.columns
-    values: dict[str, Any] = {
-        "rows": n,
-        "columns": columns.count,
-        "dtype": columns.dtype.name,
-        "sparse": columns.sparse,
-        "bytes": n * columns.count * columns.dtype.itemsize,
-        "feature_names": None if columns.names is None else list(columns.names),
-    }
-    kind = f"sparse {columns.dtype.name}" if columns.sparse else columns.dtype.name
-    table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
-    shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
-    if columns.names is not None:
-        shown["columns used"] = listed_names(columns.names)
-    return values, shown
 
 
 def _inspected(source: Source) -> _Found:
     """Describe constant columns, the local dimension, and what may spoil an embedding."""
-    found, n_sampled = inspect(source)
+    found, n_sampled = _inspect(source)
     names: Sequence[Any] = source.columns.names or range(source.columns.count)
     constant, dominant = (
         listed_names(names[j] for j in found[kind])
@@ -214,3 +219,41 @@ def _model(options: argparse.Namespace) -> Result:
     parameters["landmarks"] = k
     shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
     return Result(f"{options.input}\n{listing(shown)}", values)
+
+
+def _inspect(source: Source) -> tuple[dict[str, Any], int]:
+    """Check all values and inspect a sample; return the findings and the size of the sample.
+
+    Points that cannot be embedded raise a ValueError.
+    """
+    n, d = source.shape
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    for _, block in source.blocks():
+        # The extremes of a sparse column include the zeros that are not stored.
+        low = np.minimum(low, dense(block.min(axis=0)).ravel())
+        high = np.maximum(high, dense(block.max(axis=0)).ravel())
+    if n < _FEWEST_ROWS:
+        raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks from")
+    constant = np.flatnonzero(low == high).tolist()
+    if len(constant) == d:
+        raise ValueError(f"all {n:,} rows are the same point: there is nothing to embed")
+    found = {"constant_columns": constant, "dimension": 0.0, "dominant_columns": [], "outliers": []}
+    if source.columns.sparse:
+        return found, 0
+    size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
+    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    points = dense(source.take(rows))
+    found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
+    found["dominant_columns"] = dominant_columns(points)
+    found["outliers"] = rows[outlying_rows(points)].tolist()
+    return found, size
+
+
+def dominant_columns(points: np.ndarray) -> list[int]:
+    """Return the columns that hold nearly all variance, if they are at most half of all."""
+    variances = points.var(axis=0, dtype=np.float64)
+    order = np.argsort(-variances, kind="stable")
+    share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)
+    enough = int(np.searchsorted(share, DOMINANT_SHARE)) + 1
+    found: list[int] = sorted(order[:enough].tolist())
+    return found if 2 * enough <= np.count_nonzero(variances) else []

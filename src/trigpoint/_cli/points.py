@@ -11,6 +11,7 @@ from trigpoint._cli.results import CommandError, say
 from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.anndata import likely_points
+from trigpoint._sources.atomic import check_target
 from trigpoint._sources.choosing import listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
@@ -24,45 +25,44 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     """
     path = Path(split_place(options.input)[0])
     fitted = getattr(model, "feature_names_in_", None)
-    if not path.exists() or not is_table(path):
-        if options.columns is None and model is None:
-            _suggest_array(options, path)
-        return open_source(options.input, columns=_numbered(options.columns, ()))
-    names = [column.name for column in table_columns(path)]
+    table = table_columns(path) if path.exists() and is_table(path) else []
+    names = [column.name for column in table]
     if options.columns is not None:
-        source = open_source(options.input, columns=_numbered(options.columns, names))
+        # A number is a position, unless it is the name of a column.
+        chosen = [
+            int(name) if name.isdecimal() and name not in names else name
+            for name in options.columns
+        ]
+        source = open_source(options.input, columns=chosen)
         if fitted is not None and source.columns.names not in (None, tuple(fitted)):
             raise CommandError(
                 f"--columns selects {listed_names(source.columns.names or ())}, but the model was "
                 f"fitted to {listed_names(fitted)}: leave out --columns, and they are found by name"
             )
         return source
-    if fitted is not None and None not in names:
+    if model is not None:
+        if fitted is None or not table or None in names:
+            return open_source(options.input)
+        if missing := [name for name in fitted if name not in names]:
+            raise CommandError(
+                f"{options.input} has no column {missing[0]!r}, but the model was fitted to "
+                f"{listed_names(fitted)}: name a file that has them"
+            )
         return open_source(options.input, columns=list(fitted))
-    return open_source(options.input) if model is not None else _open_numbers(options, path)
-
-
-def _numbered(columns: Sequence[str] | None, names: Sequence[str | None]) -> list[str | int] | None:
-    """Convert digits to column numbers, unless a column has that name."""
-    if columns is None:
-        return None
-    return [int(name) if name.isdecimal() and name not in names else name for name in columns]
-
-
-def _open_numbers(options: argparse.Namespace, path: Path) -> Source:
-    """Open the columns of a table that hold numbers, and say which were left out."""
-    columns = [column for column in enumerate(table_columns(path)) if column[1].kind != "row label"]
-    numbers = [number for number, column in columns if column.kind == "number"]
-    others = [
-        f"{column.name or number} ({column.kind})"
-        for number, column in columns
-        if column.kind != "number"
-    ]
-    if not numbers or not others:
+    _suggest_array(options, path)
+    numbers = [number for number, column in enumerate(table) if column.kind == "number"]
+    if not numbers or len(numbers) == len(table):
         return open_source(options.input)
     source = open_source(options.input, columns=numbers)
-    taken = numbers if source.columns.names is None else source.columns.names
-    say(options, f"points are the columns {listed_names(taken)}; left out: {listed(others)}")
+    # `info` lists the columns anyway.
+    if options.command != "info":
+        taken = numbers if source.columns.names is None else source.columns.names
+        others = [
+            f"{column.name or number} ({column.kind})"
+            for number, column in enumerate(table)
+            if column.kind != "number"
+        ]
+        say(options, f"points are the columns {listed_names(taken)}; left out: {listed(others)}")
     return source
 
 
@@ -77,14 +77,7 @@ def _suggest_array(options: argparse.Namespace, path: Path) -> None:
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
     """Read values that go with the points: their name, the file that holds them, the values.
 
-    Parameters
-    ----------
-    option : str
-        The option that names them, for messages.
-    text : str
-        A column of the points' own table, or another file: ``FILE``, ``FILE::KEY``.
-    source : Source
-        The points, one for each value.
+    `text`, which `option` gave, is a column of the points' own table, or ``FILE``, ``FILE::KEY``.
     """
     place = _value_place(text, source, option)
     file, key = split_place(place)
@@ -126,7 +119,7 @@ def read_colors(names: Sequence[str], source: Source) -> tuple[dict[str, np.ndar
     return colors, files
 
 
-def described(source: Source) -> dict[str, Any]:
+def points_facts(source: Source) -> dict[str, Any]:
     """Return what ``--json`` says about the points."""
     n, d = source.shape
     return {"name": source.name, "rows": n, "columns": d, "dtype": source.dtype.name}
@@ -142,19 +135,10 @@ def check_outputs(
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
-        if path.is_dir():
-            raise CommandError(f"{path} is a folder: name a file")
-        if not path.parent.is_dir():
-            raise CommandError(f"{path} cannot be written: there is no folder {path.parent}")
-        if path.exists() and not options.force:
+        if path.is_file() and not options.force:
             raise CommandError(f"{path} exists: name another file, or add --force to replace it")
-        if any(place is not None and _is_same(path, place) for place in read):
-            raise CommandError(f"{path} is being read: write to another file")
+        check_target(path, filter(None, read))
         if option == "--output":
-            Output(path, options.force).check()
+            Output(path).check()
     if len({path.resolve() for path in given.values()}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    return path.exists() and other.exists() and path.samefile(other)

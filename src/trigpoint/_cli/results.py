@@ -6,34 +6,29 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from trigpoint._common.words import printable
 
 # Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
+# Options that are not called like the parameter that they set.
+_OPTIONS = {
+    "n_components": "--components",
+    "n_jobs": "--jobs",
+    "n_landmarks": "--landmarks",
+    "n_neighbors": "--neighbors",
+    "random_state": "--seed",
+}
+
 
 class CommandError(Exception):
     """An error that the user can fix; no traceback is shown for it."""
 
 
-class UsageError(CommandError):
-    """Arguments that do not go together; argparse rejects single wrong ones."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """Result of a subcommand.
-
-    Attributes
-    ----------
-    text : str
-        For people.
-    values : mapping
-        For scripts: what ``--json`` prints.
-    """
+class Result(NamedTuple):
+    """Result of a subcommand: text for people, and values for scripts, printed by ``--json``."""
 
     text: str
     values: Mapping[str, Any]
@@ -41,6 +36,18 @@ class Result:
     def show(self, as_json: bool) -> None:
         """Print to standard output."""
         print(json.dumps(self.values, indent=2) if as_json else printable(self.text))
+
+
+def described(error: BaseException, parser: argparse.ArgumentParser) -> str:
+    """Return the message of an error, preceded by the option that it is about."""
+    if isinstance(error, MemoryError):
+        return f"out of memory: {str(error) or 'choose fewer columns or landmarks'}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    message = str(error) or type(error).__name__
+    parameter = getattr(error, "parameter", "")
+    option = _OPTIONS.get(parameter, f"--{parameter}")
+    return f"{option}: {message}" if option in parser._option_string_actions else message
 
 
 def listing(values: Mapping[str, str]) -> str:
@@ -66,11 +73,16 @@ def item(text: str, first: str, others: str) -> str:
     )
 
 
+def line(text: str) -> str:
+    """Return a message for standard error; on a terminal, it is wrapped between words."""
+    text = f"trigpoint: {printable(text)}"
+    return item(text, "", "  ") if sys.stderr.isatty() else text
+
+
 def say(options: argparse.Namespace, text: str) -> None:
     """Write a message to standard error, unless --quiet was given."""
     if not options.quiet and sys.stderr is not None:
-        text = f"trigpoint: {printable(text)}"
-        print(item(text, "", "  ") if sys.stderr.isatty() else text, file=sys.stderr)
+        print(line(text), file=sys.stderr)
 
 
 def progress(options: argparse.Namespace) -> Any:

@@ -4,7 +4,7 @@ import argparse
 import time
 from typing import Any
 
-from trigpoint._cli.points import check_outputs, described, open_points
+from trigpoint._cli.points import check_outputs, open_points, points_facts
 from trigpoint._cli.results import Result, progress
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import load
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> Result:
     n_components = int(model.landmark_embedding_.shape[1])
     values = {
         "model": str(options.model),
-        "input": described(source),
+        "input": points_facts(source),
         "components": n_components,
         "seconds": round(seconds, 3),
         "written": [str(options.output)],

@@ -98,16 +98,7 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
 def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
     """Reject dense (n, n) float64 work that exceeds the machine's memory.
 
-    Parameters
-    ----------
-    parameter : str
-        The parameter that decides on `n`.
-    n : int
-        Number of rows and columns.
-    what : str
-        What there are `n` of.
-    remedy : str
-        What to use instead.
+    `parameter` decides on `n`, `what` says what there are `n` of, `remedy` what to use instead.
     """
     needed = _COPIES * 8 * n**2
     available = memory.physical_memory()
@@ -311,16 +302,8 @@ def refuse_non_finite(
 ) -> None:
     """Reject points with NaN or infinity, and say in which rows they are.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points, or a block of them that starts at `first_row`.
-    name : str
-        What messages call them.
-    names : sequence of str or None
-        Names of the columns.
-    first_row : int or ndarray of int, default=0
-        Or the numbers of all rows of the block.
+    `names` are those of the columns, and `first_row` is the number of the first row of a block, or
+    the numbers of all its rows.
     """
     # The sum of a finite block is nearly always finite, and needs no extra memory.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -4,6 +4,7 @@ PyTorch is imported only when a device is asked for.
 """
 
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,12 +28,8 @@ _FREE_ON_HOST = 2**30
 
 def is_tensor(X: Any) -> bool:
     """Whether `X` is a PyTorch tensor, without importing PyTorch."""
-    return _is_from_torch(X, "Tensor")
-
-
-def _is_from_torch(thing: Any, name: str) -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(thing, getattr(torch, name))
+    return torch is not None and isinstance(X, torch.Tensor)
 
 
 def resolve_device(device: Any, X: Any = None) -> Any:
@@ -48,74 +45,62 @@ def resolve_device(device: Any, X: Any = None) -> Any:
     X : object
         The data.
     """
-    elsewhere = is_tensor(X) and X.device.type != "cpu"
-    if device is None or (device == "auto" and elsewhere):
-        return _checked(X.device) if elsewhere else None
-    if _is_from_torch(device, "device"):
-        return device if device.type == "cpu" else _checked(device)
-    if not isinstance(device, str):
-        raise _not_understood(device, ParameterTypeError)
+    if device is None or (isinstance(device, str) and device == "auto"):
+        if is_tensor(X) and X.device.type != "cpu":
+            return _usable(X.device)
+        if device is None:
+            return None
+    elif (type(device).__module__, type(device).__name__) == ("torch", "device"):
+        return device if device.type == "cpu" else _usable(device)
+    elif not (isinstance(device, str) and re.fullmatch(r"cpu|cuda(:\d+)?", device)):
+        kind = ParameterValueError if isinstance(device, str) else ParameterTypeError
+        raise kind(
+            f"device={short(device)} is not understood: choose 'cpu', 'cuda', 'cuda:1' and so on, "
+            "or 'auto'",
+            "device",
+        )
     if device == "cpu":
         return None
-    kind, _, number = device.partition(":")
-    if device != "auto" and (kind != "cuda" or (number and not number.isdigit())):
-        raise _not_understood(device, ParameterValueError)
-    torch = _torch_or_none()
-    if device == "auto":
-        found = torch is not None and torch.cuda.is_available()
-        logger.info("device='auto' computes on %s", "cuda" if found else "cpu")
-        return torch.device("cuda") if found else None
-    if torch is None:
+    try:
+        import torch
+    except ImportError:
+        if device == "auto":
+            return None
         raise ParameterValueError(
             f"device={short(device)} needs PyTorch, which is not installed: pip install torch or "
             "choose device='cpu'",
             "device",
-        )
-    return _checked(torch.device(device))
+        ) from None
+    if device == "auto":
+        found = torch.device("cuda") if torch.cuda.is_available() else None
+        logger.info("device='auto' computes on %s", found or "cpu")
+        return found
+    return _usable(torch.device(device))
 
 
-def _torch_or_none() -> Any:
-    try:
-        import torch
-    except ImportError:
-        return None
-    return torch
-
-
-def _checked(device: Any) -> Any:
-    """Return a device that can be used, or raise an error."""
+def _usable(device: Any) -> Any:
+    """Return a GPU that can be used, or raise an error."""
     import torch
 
+    problem = None
     if device.type != "cuda":
-        raise ParameterValueError(
-            f"device={str(device)!r} is not supported: the search for landmarks needs float64 and "
-            "CUDA; choose 'cuda' or 'cpu'",
-            "device",
+        problem = (
+            "is not supported: the search for landmarks needs float64 and CUDA; choose 'cuda' or "
+            "'cpu'"
         )
-    if not torch.cuda.is_available():
-        raise ParameterValueError(
-            f"device={str(device)!r} needs a GPU, and PyTorch {torch.__version__} finds none that "
-            "it can use: check the driver and that PyTorch was built for CUDA or choose "
-            "device='cpu'",
-            "device",
+    elif not torch.cuda.is_available():
+        problem = (
+            f"needs a GPU, and PyTorch {torch.__version__} finds none that it can use: check the "
+            "driver and that PyTorch was built for CUDA or choose device='cpu'"
         )
-    count = torch.cuda.device_count()
-    if device.index is not None and device.index >= count:
-        raise ParameterValueError(
-            f"device={str(device)!r} does not exist: there are {count} GPUs, numbered from 0; "
-            f"choose 'cuda:{count - 1}' or less",
-            "device",
+    elif (device.index or 0) >= (count := torch.cuda.device_count()):
+        problem = (
+            f"does not exist: there are {count} GPUs, numbered from 0; choose 'cuda:{count - 1}' "
+            "or less"
         )
+    if problem:
+        raise ParameterValueError(f"device={str(device)!r} {problem}", "device")
     return device
-
-
-def _not_understood(device: Any, kind: type) -> Exception:
-    error: Exception = kind(
-        f"device={short(device)} is not understood: choose 'cpu', 'cuda', 'cuda:1' and so on, or "
-        "'auto'",
-        "device",
-    )
-    return error
 
 
 def to_device(array: np.ndarray, device: Any) -> Any:

@@ -38,22 +38,15 @@ def _limits() -> Iterator[float]:
             yield float(soft)
     for line in _text(_MEMBERSHIP).splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            yield from _group_limits(_GROUPS, path, "memory.max")
-        elif "memory" in controllers.split(","):
-            yield from _group_limits(_GROUPS / "memory", path, "memory.limit_in_bytes")
-
-
-def _group_limits(root: Path, path: str, name: str) -> Iterator[float]:
-    """Yield the limits of a control group and its parents; in a container, the root is its own."""
-    group = root / path.lstrip("/")
-    for folder in (group, *group.parents):
-        most = _text(folder / name).strip()
-        # Without a limit, version 2 says "max", and version 1 a huge number.
-        if most.isdecimal():
-            yield float(most)
-        if folder == root:
-            return
+        root, name = _GROUPS, "memory.max"
+        if controllers:  # Version 1 has a folder for each kind of limit.
+            root, name = _GROUPS / controllers, "memory.limit_in_bytes"
+        # A group is limited by its parents, too; in a container, the root is its own group.
+        for depth in range(len(Path(path).parts)):
+            most = _text(Path(root, *Path(path).parts[1 : depth + 1], name)).strip()
+            # Without a limit, version 2 says "max", and version 1 a huge number.
+            if most.isdecimal():
+                yield float(most)
 
 
 def _text(path: Path) -> str:

@@ -3,9 +3,8 @@
 import os
 import sys
 from copy import copy
-from html import escape
 from time import monotonic
-from typing import Any, Protocol, Self, TextIO
+from typing import Any, Self, TextIO
 
 from sklearn.base import BaseEstimator
 
@@ -14,6 +13,8 @@ from trigpoint._common.words import duration
 _BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
 _FINISHED_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}]"
 _ONE_STEP_BAR = "{desc}: {elapsed}"
+
+_SECONDS_BETWEEN = 10.0
 
 
 class ProgressMixin(BaseEstimator):
@@ -35,41 +36,19 @@ class ProgressMixin(BaseEstimator):
         return state | {"verbose": False} if callable(self.verbose) else state
 
 
-class Display(Protocol):
-    """Something that shows progress and can be closed."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how much of a stage is done."""
-
-    def close(self) -> None:
-        """Finish the display cleanly, even in the middle of a stage."""
-
-
-def progress_display(stream: TextIO) -> Display:
+def progress_display(stream: TextIO) -> "ProgressBars | ProgressLines":
     """Return bars for a terminal or notebook, and plain lines elsewhere."""
-    if _in_notebook():
-        return NotebookBars()
-    return ProgressBars(stream) if stream.isatty() else ProgressLines(stream)
-
-
-def _in_notebook() -> bool:
-    """Return whether a Jupyter kernel runs this code; it has imported IPython."""
+    # A Jupyter kernel has imported IPython.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
+    draws_bars = stream.isatty() or hasattr(shell, "kernel")
+    return ProgressBars(stream) if draws_bars else ProgressLines(stream)
 
 
 class ProgressBars:
-    """A bar for each stage.
-
-    Parameters
-    ----------
-    stream : file
-        A terminal.
-    """
+    """A bar for each stage, on a terminal or below the cell of a notebook."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._stage = ""
+        self._stream, self._stage = stream, ""
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -114,19 +93,11 @@ def _width(stream: TextIO) -> dict[str, Any]:
 
 
 class ProgressLines:
-    """A line at the end of each stage, and one every ten seconds before it.
-
-    Parameters
-    ----------
-    stream : file
-    """
-
-    _seconds_between = 10.0
+    """A line at the end of each stage, and one every ten seconds before it."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._stage = ""
-        self._since = self._last = 0.0
+        self._stream, self._stage = stream, ""
+        self._began = self._last = 0.0
         self._done_before = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -134,65 +105,19 @@ class ProgressLines:
         now = monotonic()
         if stage != self._stage:
             self._stage, self._done_before = stage, done
-            self._since = self._last = now
-            self._begin()
-        if done < total and now - self._last < self._seconds_between:
+            self._began = self._last = now
+        if done < total and now - self._last < _SECONDS_BETWEEN:
             return
-        self._last = now
-        self._show(self._line(done, total, now - self._since), done, total)
+        self._last, seconds, progress = now, now - self._began, done - self._done_before
+        share = done / total if total else 1.0
+        # A stage of one step has nothing to count.
+        counts = "" if total == 1 else f"{done:,} of {total:,} ({share:.0%}), "
+        left = ""
+        if done < total and progress > 0:
+            left = f", {duration(seconds * (total - done) / progress)} left"
+        print(f"{stage}: {counts}{duration(seconds)}{left}", file=self._stream, flush=True)
         if done >= total:
             self._stage = ""
 
-    def _begin(self) -> None:
-        """A stage shows nothing before its first line."""
-
-    def _show(self, line: str, done: int, total: int) -> None:
-        self._stream.write(line + "\n")
-        self._stream.flush()
-
     def close(self) -> None:
         """Nothing is left open."""
-
-    def _line(self, done: int, total: int, seconds: float) -> str:
-        times = duration(seconds)
-        progress = done - self._done_before
-        if done < total and progress > 0:
-            times += f", {duration(seconds * (total - done) / progress)} left"
-        # A stage of one step has nothing to count.
-        if total == 1:
-            return f"{self._stage}: {times}"
-        share = min(done / total, 1.0) if total > 0 else 1.0
-        return f"{self._stage}: {done:,} of {total:,} ({share:.0%}), {times}"
-
-
-class NotebookBars(ProgressLines):
-    """A bar for each stage, below the cell of a notebook; needs no widgets."""
-
-    _seconds_between = 0.2
-
-    def __init__(self) -> None:
-        super().__init__(sys.stderr)
-        self._finished: list[str] = []
-        self._handle: Any = None
-
-    def _begin(self) -> None:
-        # Draw the first bar of a stage at once.
-        self._last = 0.0
-
-    def _show(self, line: str, done: int, total: int) -> None:
-        from IPython.display import HTML, display
-
-        stage, _, rest = line.partition(": ")
-        share = min(done / total, 1.0) if total > 0 else 1.0
-        bar = (
-            f'<div style="font-family: monospace">{escape(stage)} '
-            f'<progress value="{share:.3f}" style="vertical-align: middle">{share:.0%}</progress> '
-            f"{escape(rest)}</div>"
-        )
-        page = HTML("".join([*self._finished, bar]))
-        if self._handle is None:
-            self._handle = display(page, display_id=True)
-        else:
-            self._handle.update(page)
-        if done >= total:
-            self._finished.append(bar)

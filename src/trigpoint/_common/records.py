@@ -9,58 +9,30 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks as returned by a sampler.
+    """Landmarks as returned by a sampler; k of them, in d columns."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (k, d)
-        Euclidean coordinates of the landmarks.
-    indices : int64 ndarray of shape (k,) or None
-        Their row numbers; ``None`` when the landmarks are not rows of the data.
-    radii : ndarray of shape (k,) or None
-        Distance from each landmark to the farthest neighbor used for its covariance.
-    covariances : ndarray of shape (k, d, d) or (k, d), or None
-        Local covariances, full or diagonal, before regularization.
-    masses : float64 ndarray of shape (k,) or None
-        Number of points that each landmark represents, where that was counted.
-    neighborhoods : Neighborhoods or None
-        What the sampler found around each landmark; not saved.
-    notes : tuple of Warning
-        Warnings for the user.
-    """
-
-    points: np.ndarray
-    indices: np.ndarray | None = None
+    points: np.ndarray  # Euclidean coordinates (k, d).
+    indices: np.ndarray | None = None  # Their row numbers; None if they are not rows of the data.
+    # Distance (k,) from each to the farthest neighbor used for its covariance.
     radii: np.ndarray | None = None
+    # Local covariances, full (k, d, d) or diagonal (k, d), before regularization.
     covariances: np.ndarray | None = None
-    masses: np.ndarray | None = None
-    neighborhoods: Any = None
-    notes: tuple[Warning, ...] = ()
+    masses: np.ndarray | None = None  # Points that each represents (k,), where that was counted.
+    neighborhoods: Any = None  # What the sampler found around each; not saved.
+    notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
 @dataclass(frozen=True)
 class LandmarkGraph:
-    """The symmetric, connected neighborhood graph of the landmarks.
+    """The symmetric, connected neighborhood graph of the landmarks."""
 
-    Attributes
-    ----------
-    weights : csr_array of shape (k, k)
-        Gaussian weights with a unit diagonal; a sparse version of the landmarks' kernel matrix.
-    lengths : csr_array of shape (k, k)
-        Euclidean lengths of the same edges, without self-loops.
-    bridges : int64 ndarray of shape (b, 2)
-        Edges that were added to join separate components.
-    bandwidths : ndarray of shape (k,)
-        Gaussian bandwidth of each landmark; an edge uses the larger of the two at its ends.
-    notes : tuple of Warning
-        Warnings for the user.
-    """
-
+    # Gaussian weights (k, k) with a unit diagonal; a sparse version of the kernel matrix.
     weights: csr_array
-    lengths: csr_array
-    bridges: np.ndarray
+    lengths: csr_array  # Euclidean lengths of the same edges, without self-loops.
+    bridges: np.ndarray  # Edges (b, 2) that were added to join separate components.
+    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger of the two at its ends.
     bandwidths: np.ndarray
-    notes: tuple[Warning, ...] = ()
+    notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
     def ordinary_lengths(self) -> csr_array:
         """Return the lengths of the edges that are not bridges."""
@@ -75,21 +47,11 @@ class LandmarkGraph:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Coordinates of the landmarks and their eigenvalues.
+    """Coordinates of the landmarks and their eigenvalues."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of shape (k, l)
-        The embedding of the landmarks.
-    eigenvalues : ndarray of shape (l,)
-        Eigenvalues of the operator whose eigenvectors the coordinates are; none for a map.
-    notes : tuple of Warning
-        Warnings for the user.
-    """
-
-    coordinates: np.ndarray
-    eigenvalues: np.ndarray
-    notes: tuple[Warning, ...] = ()
+    coordinates: np.ndarray  # The embedding (k, l) of the landmarks.
+    eigenvalues: np.ndarray  # Of the operator whose eigenvectors these are (l,); none for a map.
+    notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
 class Projection(NamedTuple):
@@ -120,45 +82,21 @@ class Fit:
 
     It holds what is saved, inspected and judged. A `Model` with the extension to other points is
     built from it.
-
-    Attributes
-    ----------
-    method : {"LaplacianEigenmaps", "DiffusionMaps", "Isomap", "KernelPCA", "LandmarkMap"}
-    landmarks : Landmarks
-    spectrum : Spectrum
-    dimension : float
-        Local dimension of the points.
-    graph : LandmarkGraph or None
-        ``None`` for kernel PCA and maps.
-    bandwidth : float or None
-        Bandwidth of the kernel of kernel PCA.
-    kernel_means : ndarray of shape (k,) or None
-        Mean of the kernel at each landmark, for kernel PCA.
-    geodesics : ndarray of shape (k, k) or None
-        Path lengths over the graph, for Isomap.
-    projection : Projection or None
-        Principal components in which a map measures distances.
-    extended_by : str or int
-        The `extension` in use: the estimator's parameter, with ``"auto"`` resolved.
-    decided : dict
-        What other automatic parameters were resolved to.
-    parameters : dict
-        Parameters of the fit, which may have been changed on the estimator since; without `n_jobs`
-        and `verbose`, which do not affect the result.
-    landmark_coordinates : ndarray of shape (k, l)
-        Coordinates of the landmarks: those of the spectrum, or as smoothed by the extension.
     """
 
-    method: str
+    method: str  # The name of the estimator's class.
     landmarks: Landmarks
     spectrum: Spectrum
-    dimension: float
-    graph: LandmarkGraph | None = None
-    bandwidth: float | None = None
-    kernel_means: np.ndarray | None = None
-    geodesics: np.ndarray | None = None
-    projection: Projection | None = None
-    extended_by: str | int = "auto"
-    decided: dict[str, str] = field(default_factory=dict)
+    dimension: float  # Local dimension of the points.
+    graph: LandmarkGraph | None = None  # None for kernel PCA and maps.
+    bandwidth: float | None = None  # Bandwidth of the kernel of kernel PCA.
+    kernel_means: np.ndarray | None = None  # Its mean at each landmark (k,).
+    geodesics: np.ndarray | None = None  # Path lengths over the graph (k, k), for Isomap.
+    projection: Projection | None = None  # Components in which a map measures distances.
+    extended_by: str | int = "auto"  # The extension in use, with "auto" resolved.
+    decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
+    # Parameters of the fit, which may have been changed on the estimator since; without `n_jobs`
+    # and `verbose`, which do not affect the result.
     parameters: dict[str, Any] = field(default_factory=dict)
+    # Coordinates (k, l) of the landmarks: those of the spectrum, or as smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))

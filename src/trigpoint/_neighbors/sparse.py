@@ -48,9 +48,9 @@ def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray
 
 def read_only(points: Points) -> Points:
     """Return the same points as an array that cannot be written to, for code of users."""
-    if isinstance(points, csr_array):
-        parts = read_only(points.data), points.indices, points.indptr
-        return csr_array(parts, shape=points.shape)
-    view = points.view()
+    values = points.data if isinstance(points, csr_array) else points
+    view: np.ndarray = np.asarray(values).view()
     view.flags.writeable = False
+    if isinstance(points, csr_array):
+        return csr_array((view, points.indices, points.indptr), shape=points.shape)
     return view

@@ -1,6 +1,6 @@
 """Annotated data matrices: ``.h5ad`` files, read with h5py alone, and AnnData objects."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._sources.array import ArraySource
+from trigpoint._sources.array import ArraySource, SparseSource, check_inside
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_name, key_place, listed, tables_among
 from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.sparse_array import SparseSource, check_inside
 
 # Where scanpy keeps principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
@@ -29,9 +28,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
     """Open X or an ``obsm`` entry of an ``.h5ad`` file."""
     name = str(path)
     with open_h5ad(path) as file:
-        full_key = _full_key(
-            key, "X" in file, list(file.get("obsm", ())), lambda k: k in file, name
-        )
+        full_key = _full_key(key, "X" in file, file.get("obsm", ()), file, name)
         names = _var_names(file) if full_key == "X" else None
 
     @contextmanager
@@ -45,7 +42,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
     """Open X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
     layers = [f"layers/{layer}" for layer in getattr(X, "layers", None) or ()]
-    full_key = _full_key(key, X.X is not None, list(X.obsm), lambda k: k in layers, "AnnData")
+    full_key = _full_key(key, X.X is not None, X.obsm, layers, "AnnData")
     name = f"AnnData {full_key}"
     group, _, entry = full_key.partition("/")
     points = getattr(X, group)[entry] if entry else X.X
@@ -143,13 +140,13 @@ def obs_columns(path: Path) -> dict[str, str]:
 
 
 def _full_key(
-    key: str | None, has_x: bool, obsm: list[str], known: Callable[[str], bool], name: str
+    key: str | None, has_x: bool, obsm: Iterable[str], others: Container[str], name: str
 ) -> str:
-    """Return the full key of the points: ``X``, ``obsm/NAME``, or another one that exists."""
+    """Return the full key of the points: ``X``, ``obsm/NAME``, or one of `others`."""
     choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
     wanted = "X" if key is None else key.strip("/")
     for candidate in (wanted, f"obsm/{wanted}"):
-        if candidate in choices or known(candidate):
+        if candidate in choices or candidate in others:
             return candidate
     if not choices:
         raise ParameterValueError(

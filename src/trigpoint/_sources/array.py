@@ -1,26 +1,21 @@
-"""NumPy arrays, memory maps, lists, and NumPy files."""
+"""NumPy and SciPy arrays, memory maps, lists, and NumPy files."""
 
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import load_npz
+from scipy.sparse import csr_array, issparse, load_npz
 
-from trigpoint._common.checks import as_array, refuse_masked, refuse_non_numbers
+from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import DamagedFileError
+from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import (
-    Members,
-    check_shape,
-    choose_member,
-    describe_columns,
-    point_dtype,
-    refuse_key,
-)
+from trigpoint._sources.base import Source, stays_sparse
+from trigpoint._sources.choosing import Members, choose_member, described, refuse_key
 from trigpoint._sources.problems import is_from, naming_errors
 
 # Members of the archives in which SciPy saves sparse arrays.
@@ -40,12 +35,9 @@ class ArraySource(Source):
         if X.dtype.kind not in "fbiu":
             refuse_non_numbers(X, name)
             X = X.astype(np.float64)
-        n, count = check_shape(X.shape, name)
-        dtype = point_dtype(X.dtype, name)
-        self._X = X
-        self._chosen, described = describe_columns(columns, count, names, dtype, name)
-        super().__init__(name, described, n)
-        self._row_bytes = count * X.dtype.itemsize
+        n, self._chosen, found = described(X.shape, X.dtype, name, columns, names)
+        super().__init__(name, found, n)
+        self._X, self._row_bytes = X, X.shape[1] * X.dtype.itemsize
         if isinstance(X, np.memmap) and isinstance(X.filename, (str, Path)):
             # Nothing may be written over the file.
             self.path = Path(X.filename)
@@ -77,20 +69,41 @@ class ArraySource(Source):
             yield part.start, self._taken(part)
 
 
+class SparseSource(Source):
+    """Points in the rows of a CSR array."""
+
+    def __init__(self, X: Any, name: str, columns: Any, names: Sequence[str] | None = None) -> None:
+        refuse_non_numbers(X, name)
+        n, chosen, found = described(X.shape, X.dtype, name, columns, names)
+        self._X = csr_array(X) if chosen is None else csr_array(X)[:, chosen]
+        sparse = stays_sparse(self._X.nnz, self._X.shape, found.dtype)
+        super().__init__(name, replace(found, sparse=sparse), n)
+
+    def _taken(self, rows: np.ndarray | None) -> csr_array:
+        return self._X if rows is None else self._X[rows]
+
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, csr_array]]:
+        row_bytes = stored_row_bytes(self._X)
+        if not self.columns.sparse:
+            row_bytes = max(row_bytes, self.columns.count * self.dtype.itemsize)
+        for part in row_blocks(self.n, block_rows(row_bytes)):
+            yield part.start, self._X[part]
+
+
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Open an array of any kind, a list, or an open ``np.load(...)``."""
+    """Open an array of any kind, sparse ones included, a list, or an open ``np.load(...)``."""
     if is_from(X, "numpy", "NpzFile"):
         name = str(X.zip.filename or "X")
         member = choose_member(key, _members(X.zip), name)
         return ArraySource(X[member], f"{name}::{member}", columns)
     refuse_key(key, "X")
-    refuse_masked(X)
+    if issparse(X):
+        return SparseSource(X, "X", columns)
     refuse_non_numbers(X)
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         X = np.from_dlpack(X)
     # Subclasses other than memory maps slice in their own ways.
-    plain = X if type(X) is np.memmap else np.asarray(as_array(X, "X"))
-    return ArraySource(plain, columns=columns)
+    return ArraySource(X if type(X) is np.memmap else as_array(X, "X"), columns=columns)
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> Source:
@@ -110,8 +123,6 @@ def _from_npz(path: Path, name: str, key: str | None, columns: Any) -> Source:
     with naming_errors(name, "arrays of numbers"):
         with zipfile.ZipFile(path) as archive:
             if set(archive.namelist()) >= _SPARSE_MEMBERS:
-                from trigpoint._sources.sparse_array import SparseSource, check_inside
-
                 refuse_key(key, name)
                 stored = load_npz(path)
                 if hasattr(stored, "check_format"):
@@ -134,14 +145,28 @@ def _members(archive: zipfile.ZipFile) -> Members:
     """Return the shapes and types of the arrays of an archive, without reading them."""
     members = {}
     for name in archive.namelist():
-        if name.endswith(".npy"):
-            with archive.open(name) as file:
-                layout = np.lib.format
-                is_old = layout.read_magic(file) == (1, 0)
-                read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
-                shape, _, dtype = read(file)
-                # A forged header could ask for any memory.
-                if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
-                    raise DamagedFileError(f"{archive.filename}::{name} is truncated")
-                members[name.removesuffix(".npy")] = (shape, dtype)
+        if not name.endswith(".npy"):
+            continue
+        with archive.open(name) as file:
+            layout = np.lib.format
+            is_old = layout.read_magic(file) == (1, 0)
+            read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
+            shape, _, dtype = read(file)
+        # A forged header could ask for any memory.
+        if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
+            raise DamagedFileError(f"{archive.filename}::{name} is truncated")
+        members[name.removesuffix(".npy")] = (shape, dtype)
     return members
+
+
+def check_inside(matrix: Any) -> None:
+    """Reject a compressed sparse array that would be read or written outside its arrays.
+
+    Raises
+    ------
+    ValueError
+    """
+    matrix.check_format(full_check=True)
+    # Which SciPy does not look at if the last of them says that nothing is stored.
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its rows run backward")

@@ -40,24 +40,12 @@ Batches = Callable[[list[int], int, np.ndarray | None], Iterator[tuple[int, Any]
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """A Parquet file, or the files of a folder in sequence.
+    """A Parquet file, or the files of a folder in sequence."""
 
-    Attributes
-    ----------
-    groups : list of (Path, list of int)
-        Each file and the number of rows in its row groups.
-    names : list of str
-        Names of the columns, which all files share; the first file gives the order.
-    types : list of list of pyarrow.DataType
-        The types of each column, one for each file.
-    labels : set of int
-        Columns in which pandas keeps its index.
-    """
-
-    groups: list[tuple[Path, list[int]]]
-    names: list[str]
-    types: list[list[Any]]
-    labels: set[int]
+    groups: list[tuple[Path, list[int]]]  # Each file and the number of rows in its row groups.
+    names: list[str]  # Names of the columns, which all files share, in the order of the first.
+    types: list[list[Any]]  # The types of each column, one for each file.
+    labels: set[int]  # Columns in which pandas keeps its index.
 
     @property
     def n(self) -> int:
@@ -128,7 +116,7 @@ class ArrowSource(Source):
         refused = [
             f"column {shown[j]!r} of type {types[j][0]}" for j in self._chosen if j not in numeric
         ]
-        refuse_columns(name, refused, shown, [shown[j] for j in numeric])
+        refuse_columns(name, refused, columns, shown, [shown[j] for j in numeric])
         dtypes = [
             point_dtype(kind.to_pandas_dtype(), name) for j in self._chosen for kind in types[j]
         ]
@@ -177,11 +165,9 @@ def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowS
     """Open points in the columns of a pyarrow Table or Dataset."""
     name = name or type(X).__name__
     refuse_key(key, name)
-    is_table = hasattr(X, "num_rows")
     names, types, labels = _merged([(name, X.schema)])
-    batches = partial(_table_batches if is_table else _dataset_batches, X)
-    n = X.num_rows if is_table else X.count_rows()
-    return ArrowSource(name, names, types, columns, labels, n, batches)
+    n = X.num_rows if hasattr(X, "num_rows") else X.count_rows()
+    return ArrowSource(name, names, types, columns, labels, n, partial(_batches, X))
 
 
 def parquet_table(path: Path) -> ParquetFiles:
@@ -209,24 +195,19 @@ def opened_parquet(path: Path, memory_map: bool = False) -> Iterator[Any]:
         yield opened
 
 
-def _table_batches(
-    table: Any, columns: list[int], at_once: int, rows: np.ndarray | None
+def _batches(
+    data: Any, columns: list[int], at_once: int, rows: np.ndarray | None
 ) -> Iterator[tuple[int, Any]]:
-    yield from _numbered(table.select(columns).to_batches(max_chunksize=at_once))
-
-
-def _dataset_batches(
-    dataset: Any, columns: list[int], at_once: int, rows: np.ndarray | None
-) -> Iterator[tuple[int, Any]]:
-    # By default, it reads many batches of many files ahead.
-    names = [dataset.schema.names[number] for number in columns]
-    options = {"batch_readahead": 1, "fragment_readahead": 1}
-    yield from _numbered(dataset.to_batches(columns=names, batch_size=at_once, **options))
-
-
-def _numbered(batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield (first row, record batch) of some columns of a Table or Dataset."""
+    if hasattr(data, "num_rows"):
+        found = data.select(columns).to_batches(max_chunksize=at_once)
+    else:
+        # By default, it reads many batches of many files ahead.
+        names = [data.schema.names[number] for number in columns]
+        options = {"batch_readahead": 1, "fragment_readahead": 1}
+        found = data.to_batches(columns=names, batch_size=at_once, **options)
     first = 0
-    for batch in batches:
+    for batch in found:
         yield first, batch
         first += batch.num_rows
 

@@ -6,9 +6,11 @@ It is written under an unpredictable name in the same folder and then moved.
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from trigpoint._common.errors import ParameterValueError
 
 _PREFIX = ".trigpoint-"
 
@@ -18,19 +20,11 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
-    """Yield the path of an empty file, which becomes `path` at the end.
+    """Yield the path of an empty file, which becomes `path`, or the target of a link, at the end.
 
-    Parameters
-    ----------
-    path : path
-        If it is a link, its target is replaced.
-    replace : bool, default=True
-        Whether to replace a file that exists at the end.
+    `replace` says whether a file that exists at the end is replaced.
     """
-    name, target = os.fspath(path), Path(os.path.realpath(path))
-    check_place(target, name)
-    if target.is_dir():
-        raise IsADirectoryError(f"{name} is a folder: write to another name")
+    name, target = os.fspath(path), check_target(path)
     partial: Path | None = None
     try:
         descriptor, made = tempfile.mkstemp(target.suffix, _PREFIX, target.parent)
@@ -54,14 +48,24 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
             partial.unlink(missing_ok=True)
 
 
-def check_place(path: Path, name: str) -> None:
-    """Reject a path that cannot be written; messages call it `name`."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {name} in")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
-    if path.exists() and not (path.is_file() or path.is_dir()):
+def check_target(path: str | os.PathLike[str], reading: Iterable[Path] = ()) -> Path:
+    """Return where a path leads, or reject one that cannot be written.
+
+    `reading` are files and folders that are being read and must not be overwritten.
+    """
+    name, target = os.fspath(path), Path(os.path.realpath(path))
+    folder = target.parent
+    if any(target.is_relative_to(os.path.realpath(source)) for source in reading):
+        raise ParameterValueError(f"{name} is being read: write to another file", "out")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {Path(name).parent} to write {name} in")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{name} cannot be written: no permission to write in {folder}")
+    if target.is_dir():
+        raise IsADirectoryError(f"{name} is a folder: write to another name")
+    if target.exists() and not target.is_file():
         raise FileExistsError(f"{name} is a pipe or a device: write to another name")
+    return target
 
 
 def _move(partial: Path, target: Path, replace: bool) -> None:

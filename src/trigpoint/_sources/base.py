@@ -20,7 +20,7 @@ from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, thread_map
-from trigpoint._sources.choosing import Columns
+from trigpoint._sources.choosing import Columns, listed_names
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
@@ -31,9 +31,6 @@ _INDEX_BYTES = 4
 
 # So many rows show the scale of all.
 _SCALE_ROWS = 1000
-
-# Most names of columns in a message.
-_NAMES_SHOWN = 5
 
 
 class Source(ABC):
@@ -144,9 +141,9 @@ class Source(ABC):
             )
         if own.names and columns.names and own.names != columns.names:
             raise ParameterValueError(
-                f"{self.name} has columns {_first(own.names)}, but the model was fitted with "
-                f"{_first(columns.names)}: pass those, in that order, as in tp.open_source(X, "
-                f"columns={list(columns.names[:_NAMES_SHOWN])})",
+                f"{self.name} has columns {listed_names(own.names)}, but the model was fitted with "
+                f"{listed_names(columns.names)}: pass those, in that order, as in "
+                "tp.open_source(X, columns=model.feature_names_in_)",
                 "columns",
             )
         matched = copy(self)
@@ -162,28 +159,12 @@ class Source(ABC):
         report: Report | None = None,
         device: Any = None,
     ) -> tuple[Any, int]:
-        """Apply a model to all rows.
+        """Apply a model to all rows; return their coordinates, and how many are far.
 
-        Parameters
-        ----------
-        model : callable
-            Takes a block and the number of its first row, returns coordinates (b, l) and a mask of
-            points far from all landmarks. Has ``columns``, ``n_components`` and ``step``, the
-            number of rows to pass at once.
-        out : None, path or Output
-            Where to write the coordinates.
-        n_threads : int, default=1
-        report : callable or None
-            Called as ``report("points", done, total)``.
-        device : None, str or torch.device
-            Where PyTorch computes the coordinates; NumPy does if it is None.
-
-        Returns
-        -------
-        result : ndarray of shape (n, l), or Path
-            The coordinates, or the file that was written.
-        n_far : int
-            Number of points that are far from all landmarks.
+        The model takes a block and the number of its first row, and returns coordinates and a mask
+        of points far from all landmarks. It has ``columns``, ``n_components`` and ``step``, the
+        number of rows to pass at once. `out` is a path or an `Output`, and the path of the file is
+        returned; PyTorch computes if there is a `device`.
         """
         mapped: Any = self._mapped(model, n_threads)
         there = None if device is None else resolve_device(device)
@@ -356,7 +337,3 @@ def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool
 
 def _length(piece: Any) -> int:
     return int(piece.shape[0] if hasattr(piece, "shape") else len(piece))
-
-
-def _first(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:_NAMES_SHOWN]) + ("..." if len(names) > _NAMES_SHOWN else "")

@@ -57,33 +57,32 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Names, number and type of the columns of points.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-    count : int
-    dtype : dtype
-        float32 or float64.
-    sparse : bool, default=False
-        Whether blocks are CSR arrays.
-    """
+    """Names, number and type of the columns of points."""
 
     names: tuple[str, ...] | None
     count: int
-    dtype: np.dtype
-    sparse: bool = False
+    dtype: np.dtype  # float32 or float64.
+    sparse: bool = False  # Whether blocks are CSR arrays.
 
 
-def describe_columns(
-    columns: Any, count: int, names: Sequence[str] | None, dtype: np.dtype, source: str
-) -> tuple[np.ndarray | None, Columns]:
-    """Return the positions of the chosen columns, as `choose_columns` does, and describe them."""
-    chosen = None
+def described(
+    shape: Sequence[int],
+    dtype: Any,
+    name: str,
+    columns: Any = None,
+    names: Sequence[str] | None = None,
+) -> tuple[int, np.ndarray | None, Columns]:
+    """Check a table whose columns share a type, and choose columns as `choose_columns` does.
+
+    Returns the number of rows, the positions of the chosen columns, or None for all, and the
+    description of these.
+    """
+    n, count = check_shape(shape, name)
+    kind, chosen = point_dtype(dtype, name), None
     if columns is not None:
-        chosen = choose_columns(columns, count, names, source)
+        chosen = choose_columns(columns, count, names, name)
         names, count = names and [names[number] for number in chosen], len(chosen)
-    return chosen, Columns(None if names is None else tuple(names), count, dtype)
+    return n, chosen, Columns(None if names is None else tuple(names), count, kind)
 
 
 def choose_columns(
@@ -135,18 +134,26 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
 
 
 def refuse_columns(
-    source: str, refused: Sequence[str], names: Sequence[str], numeric: Sequence[str]
+    source: str, refused: Sequence[str], columns: Any, names: Sequence[str], numeric: Sequence[str]
 ) -> None:
-    """Reject chosen columns, described in `refused`, that hold no numbers; offer the others."""
+    """Reject columns, described in `refused`, that hold no numbers; offer the numeric ones.
+
+    `columns` are those that were asked for, None if none were, and `names` those of all columns.
+    """
     if not refused:
         return
-    remedy = "choose other columns"
-    if 0 < len(numeric) <= _PASTED:
+    verb = "does" if len(refused) == 1 else "do"
+    problem = f"{', '.join(refused[:5])} of {source} {verb} not hold numbers"
+    if not numeric:
+        remedy = "no other column does, so convert some or choose another table"
+    elif columns is not None:
+        remedy = f"choose from {listed_names(numeric)}"
+    elif len(numeric) <= _PASTED:
         chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
         remedy = f"leave it out with tp.open_source(X, columns={chosen})"
-    raise ParameterValueError(
-        f"{', '.join(refused[:5])} of {source} does not hold numbers: {remedy}", "X"
-    )
+    else:
+        remedy = "choose other columns"
+    raise ParameterValueError(f"{problem}: {remedy}", "X" if columns is None else "columns")
 
 
 def choose_member(key: str | None, members: Members, source: str) -> str:

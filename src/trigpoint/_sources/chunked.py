@@ -10,14 +10,7 @@ import numpy as np
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.base import Source, stays_sparse
-from trigpoint._sources.choosing import (
-    Members,
-    check_shape,
-    choose_member,
-    describe_columns,
-    point_dtype,
-    refuse_key,
-)
+from trigpoint._sources.choosing import Members, choose_member, described, refuse_key
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
 _BAND_BYTES = 256 * 2**20
@@ -46,18 +39,16 @@ class ChunkedSource(Source):
                     "read quickly: convert it with .tocsr() and store it again",
                     "X",
                 )
-            n, count = check_shape(stored.shape, name)
-            dtype = point_dtype(stored.dtype, name)
-            self._row_bytes = count * stored.dtype.itemsize
+            shape, dtype = stored.shape, stored.dtype
             self._chunk = int((getattr(stored, "chunks", None) or (1,))[0])
             n_stored = getattr(stored, "nnz", None)
-        self._chosen, described = describe_columns(columns, count, names, dtype, name)
+        n, self._chosen, found = described(shape, dtype, name, columns, names)
+        self._row_bytes = shape[1] * dtype.itemsize
         if n_stored is not None:
             # An estimate, with some of the columns.
-            n_stored = int(n_stored) * described.count // count
-            sparse = stays_sparse(n_stored, (n, described.count), dtype)
-            described = replace(described, sparse=sparse)
-        super().__init__(name, described, n)
+            n_stored = int(n_stored) * found.count // shape[1]
+            found = replace(found, sparse=stays_sparse(n_stored, (n, found.count), found.dtype))
+        super().__init__(name, found, n)
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
         with self._open_rows() as stored:

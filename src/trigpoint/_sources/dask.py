@@ -18,14 +18,13 @@ from trigpoint._common.checks import refuse_masked
 from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
-from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._sources.base import Source, applied, checked
 from trigpoint._sources.choosing import (
     Columns,
     check_shape,
     choose_columns,
-    describe_columns,
+    described,
     point_dtype,
     refuse_key,
 )
@@ -47,31 +46,21 @@ class UnknownChunksWarning(ParameterWarning):
 
 @dataclass(frozen=True)
 class _Partition:
-    """Position and size of a partition, for the task that checks it.
-
-    Attributes
-    ----------
-    number : int
-    first : int
-        Its first row.
-    n : int
-        Its declared number of rows.
-    columns : Columns
-    """
+    """Position and size of a partition, for the task that checks it."""
 
     number: int
-    first: int
-    n: int
+    first: int  # Its first row.
+    n: int  # Its declared number of rows.
     columns: Columns
 
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
         """Return all or some rows of a partition; their values are still to be checked."""
         name = f"partition {self.number} of X, which begins at row {self.first},"
-        shape = np.shape(block) if not hasattr(block, "shape") else block.shape
-        if shape != (self.n, self.columns.count):
+        declared = self.n, self.columns.count
+        if np.shape(block) != declared:
             raise ParameterValueError(
-                f"{name} has shape {shape}, but {(self.n, self.columns.count)} was announced: let "
-                "partitions have the sizes that they declare, or use X.compute_chunk_sizes()",
+                f"{name} has shape {np.shape(block)}, but {declared} was announced: let partitions "
+                "have the sizes that they declare, or use X.compute_chunk_sizes()",
                 "X",
             )
         if issparse(block) or not hasattr(block, "__array__"):
@@ -81,20 +70,9 @@ class _Partition:
         point_dtype(values.dtype, name)
         return values if places is None else values[places]
 
-    def checked(self, block: Any) -> Points:
-        """Return all rows of a partition, checked."""
-        return checked(self.rows(block), self.columns, "X", self.first)
-
 
 class DaskSource(Source):
-    """Points in the partitions of a Dask array.
-
-    Parameters
-    ----------
-    array : dask.array.Array of shape (n, d)
-        In one chunk along the columns.
-    columns : Columns
-    """
+    """Points in the partitions of a Dask array, in one chunk along the columns."""
 
     def __init__(self, array: Any, columns: Columns) -> None:
         super().__init__("X", columns)
@@ -201,7 +179,7 @@ def _coordinates(
 ) -> np.ndarray:
     """Compute the coordinates of one partition; Dask runs as many at once as it has threads."""
     model, part = job[0], job[1][block_id[0]]
-    points = part.checked(block)
+    points = checked(part.rows(block), part.columns, "X", part.first)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
     with one_blas_thread():
         for rows in row_blocks(part.n, model.step):
@@ -231,32 +209,25 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
         # What pandas makes of a partition tells names, types and columns without numbers.
-        described = from_pandas(X._meta_nonempty, columns, "X").columns
+        found = from_pandas(X._meta_nonempty, columns, "X").columns
         if columns is not None:
             labels = list(map(str, X.columns))
             X = X[[X.columns[j] for j in choose_columns(columns, len(labels), labels, "X")]]
-        meta = np.empty((0, described.count), dtype=described.dtype)
-        array = X.map_partitions(
-            _numbers, described.dtype, meta=X._meta.astype(described.dtype)
-        ).to_dask_array(meta=meta)
-        return DaskSource(array, described)
+        meta = np.empty((0, found.count), dtype=found.dtype)
+        numbers = X.map_partitions(_numbers, found.dtype, meta=X._meta.astype(found.dtype))
+        return DaskSource(numbers.to_dask_array(meta=meta), found)
+    remedy = "pass a Dask array of shape (n, d), or a DataFrame"
     if not is_from(X, "dask", "Array"):
-        kind = type(X).__name__
-        raise ParameterTypeError(
-            f"X is a Dask {kind}: pass a Dask array of shape (n, d), or a DataFrame", "X"
-        )
+        raise ParameterTypeError(f"X is a Dask {type(X).__name__}: {remedy}", "X")
     if X.ndim != 2 or np.isnan(X.shape[1]):
-        raise ParameterValueError(
-            f"X has shape {X.shape}. Expected 2D array: pass a Dask array of shape (n, d)", "X"
-        )
+        raise ParameterValueError(f"X has shape {X.shape}. Expected 2D array: {remedy}", "X")
     if not isinstance(X._meta, np.ndarray):
-        raise ParameterTypeError(
-            f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}", "X"
-        )
-    dtype = point_dtype(X.dtype, "X")
-    chosen, described = describe_columns(columns, int(X.shape[1]), None, dtype, "X")
+        chunk = type(X._meta).__name__
+        raise ParameterTypeError(f"X has chunks of type {chunk}: {_TO_ARRAYS}", "X")
+    # The number of rows may not be known.
+    _, chosen, found = described((1, X.shape[1]), X.dtype, "X", columns)
     X = X if chosen is None else X[:, chosen]
-    return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), described)
+    return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), found)
 
 
 def _numbers(frame: Any, dtype: np.dtype) -> Any:

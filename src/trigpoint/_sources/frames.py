@@ -45,7 +45,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
         if dtype is None
     ]
     numeric = [str(label) for label, dtype in zip(frame.columns, dtypes, strict=True) if dtype]
-    refuse_columns(name, refused, shown, numeric)
+    refuse_columns(name, refused, columns, shown, numeric)
     known = [dtype for dtype in dtypes if dtype is not None]
     values = frame.to_numpy(dtype=np.result_type(*known), na_value=np.nan)
     has_names = all(isinstance(label, str) for label in frame.columns)

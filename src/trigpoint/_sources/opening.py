@@ -21,22 +21,12 @@ class Format(NamedTuple):
 
     It has ``from_path(path, key, columns)`` if it reads files, ``from_object(X, key, columns)`` if
     it reads objects, and ``members(path)`` if a file may hold several arrays.
-
-    Attributes
-    ----------
-    module : str
-    suffixes : tuple of str, default=()
-        Endings of the names of files.
-    package : str, default=""
-        The library that the objects come from.
-    classes : tuple of str, default=()
-        Names of their classes there.
     """
 
     module: str
-    suffixes: tuple[str, ...] = ()
-    package: str = ""
-    classes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()  # Endings of the names of files.
+    package: str = ""  # The library that the objects come from.
+    classes: tuple[str, ...] = ()  # Names of their classes there.
 
     def load(self) -> Any:
         """Import the module."""
@@ -45,7 +35,6 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("array", (".npy", ".npz"), "numpy", ("NpzFile",)),
-    Format("sparse_array", (), "scipy", ("sparray", "spmatrix")),
     Format("frames", (), "pandas", ("DataFrame",)),
     Format("frames", (), "polars", ("DataFrame", "LazyFrame")),
     Format("frames", (), "xarray", ("DataArray",)),
@@ -58,7 +47,7 @@ FORMATS = (
     Format("torch", (), "torch", ("Tensor",)),
 )
 # Libraries whose objects scikit-learn does not validate.
-_OPENED = {known.package for known in FORMATS} - {"", "numpy", "scipy", "pandas"}
+_OPENED = {known.package for known in FORMATS} - {"", "numpy", "pandas"}
 _FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
@@ -129,25 +118,20 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
 
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
-    """Open `X` for an estimator, and set or check the number and names of its columns.
+    """Open `X` for an estimator or sampler, as `open_source` does.
 
-    Parameters
-    ----------
-    estimator : estimator or sampler
-        Gets `n_features_in_` and `feature_names_in_` if `reset`.
-    X : object
-        Anything that `open_source` accepts.
-    reset : bool
-        True for `fit`, False for `transform`.
+    `fit` passes ``reset=True``, which sets `n_features_in_` and `feature_names_in_`.
     """
     library = type(X).__module__.partition(".")[0]
-    is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
+    is_place = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
+    is_annotated, is_frame = hasattr(X, "obsm"), hasattr(X, "iloc")
     if reset and hasattr(estimator, "anndata_key_"):
         del estimator.anndata_key_
-    if is_opened or library in _OPENED or hasattr(X, "obsm"):
+    if is_place or is_annotated or library in _OPENED:
         # Cells have several representations; those that were fitted are meant.
-        key = getattr(estimator, "anndata_key_", None) if hasattr(X, "obsm") else None
-        source = open_source(X, key=key)
+        source = open_source(
+            X, key=getattr(estimator, "anndata_key_", None) if is_annotated else None
+        )
         if reset:
             estimator.n_features_in_ = source.columns.count
             if source.columns.names is not None:
@@ -155,10 +139,8 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
             elif hasattr(estimator, "feature_names_in_"):
                 del estimator.feature_names_in_
     else:
-        if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        if not (is_frame and hasattr(X, "columns")):
             refuse_non_numbers(X)
-        # A data frame is opened as it is: its columns may have several types.
-        is_frame = hasattr(X, "iloc")
         checked = validate_data(
             estimator,
             X,
@@ -167,6 +149,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
             dtype="numeric",
             ensure_all_finite=False,
             ensure_min_samples=_FEWEST_ROWS if reset else 1,
+            # A data frame is opened as it is: its columns may have several types.
             skip_check_array=is_frame,
         )
         source = open_source(X if is_frame else checked)
@@ -183,15 +166,12 @@ def _open_path(text: str, key: str | None, columns: Any) -> Source:
     if not text:
         raise ParameterValueError("the path of the points is empty: name a file", "X")
     file, carried = split_place(text)
-    if carried is not None:
-        if not file or not carried:
-            raise ParameterValueError(
-                f"{text!r} lacks a file or a key: write it as 'file::key'", "X"
-            )
-        if key is not None:
-            raise ParameterValueError(
-                f"{text!r} includes a key, so {key=} has no place: give only one", "key"
-            )
+    if not file or carried == "":
+        raise ParameterValueError(f"{text!r} lacks a file or a key: write it as 'file::key'", "X")
+    if carried and key is not None:
+        raise ParameterValueError(
+            f"{text!r} includes a key, so {key=} has no place: give only one", "key"
+        )
     path = Path(file)
     check_is_file(path)
     source = format_of(path).load().from_path(path, carried or key, columns)

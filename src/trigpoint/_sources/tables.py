@@ -4,9 +4,8 @@ import csv
 import gzip
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow
@@ -19,27 +18,23 @@ from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parq
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
-from trigpoint._sources.text import Layout, read_layout, text_suffix, usual_separator
+from trigpoint._sources.text import (
+    Layout,
+    are_mostly_numbers,
+    read_layout,
+    text_suffix,
+    usual_separator,
+)
 
 # Ends of the names of columns that count rows.
 _COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of a table.
+class TableColumn(NamedTuple):
+    """A column of a table."""
 
-    Attributes
-    ----------
-    name : str or None
-        None in a file without a header.
-    kind : str
-        ``"number"``, ``"text"``, ``"date"``, ``"boolean"``, ``"row label"`` for labels and
-        consecutive numbers of rows, or ``"other"``.
-    """
-
-    name: str | None
-    kind: str
+    name: str | None  # None in a file without a header.
+    kind: str  # "number", "text", "date", "boolean", "row label" (names or numbers), or "other".
 
 
 def is_table(path: Path) -> bool:
@@ -56,12 +51,14 @@ def _opened(path: Path) -> Layout | ParquetFiles:
 
 def table_columns(path: Path) -> list[TableColumn]:
     """Return the names and kinds of all columns of a table, in order."""
-    table = _opened(path)
+    table, found = _opened(path), []
     some = table.head()
-    return [
-        TableColumn(name, "row label" if j in table.labels else _kind(some.column(j), name or ""))
-        for j, name in enumerate(table.names or [None] * some.num_columns)
-    ]
+    for j, name in enumerate(table.names or [None] * some.num_columns):
+        kind = "row label" if j in table.labels else _kind(some.column(j), name or "")
+        if kind == "text" and text_suffix(path) and are_mostly_numbers(some.column(j)):
+            kind = "number"
+        found.append(TableColumn(name, kind))
+    return found
 
 
 def _kind(column: Any, name: str) -> str:
@@ -82,30 +79,11 @@ def _kind(column: Any, name: str) -> str:
 
 
 def read_values(place: str) -> np.ndarray:
-    r"""Read one column.
+    """Read one column: numbers, datetime64, or text as objects; missing ones as NaN, NaT or None.
 
-    Parameters
-    ----------
-    place : str
-        ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``, ``.txt``, each
-        also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
-        ``"cells.h5ad::obs/column"``. A single array or column need not be named.
-
-    Returns
-    -------
-    values : ndarray of shape (n,)
-        Numbers, datetime64, or text as objects. Missing values are NaN, NaT or None.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from trigpoint._sources.tables import read_values
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder, "t.csv")
-    ...     _ = table.write_text("x,kind\n0.5,oak\n0.7,elm\n")
-    ...     read_values(f"{table}::kind")
-    array(['oak', 'elm'], dtype=object)
+    `place` is ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``,
+    ``.txt``, each also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
+    ``"cells.h5ad::obs/column"``. A single array or column need not be named.
     """
     file, carried = split_place(place)
     path, key = Path(file), carried or ""
@@ -173,25 +151,10 @@ def typed(column: Any) -> Any:
 
 
 def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool = True) -> int:
-    """Copy rows of a table, with all their columns, to another table: text or Parquet.
+    """Copy rows of a table, in the given order and with all columns, to text or Parquet.
 
-    The table is read once, front to back, and only the copied rows are held in memory.
-
-    Parameters
-    ----------
-    source : Path
-        A table; see `is_table`.
-    rows : sequence of int
-        Row numbers, in the order to write them.
-    target : Path
-        A ``.csv``, ``.tsv``, ``.txt``, ``.parquet`` or ``.pq`` file.
-    replace : bool, default=True
-        Whether to replace an existing file.
-
-    Returns
-    -------
-    n_columns : int
-        Number of columns written.
+    The table is read once, front to back, and only the copied rows are held in memory. Returns the
+    number of columns.
     """
     order = np.argsort(rows)
     ascending, found = np.asarray(rows)[order], []

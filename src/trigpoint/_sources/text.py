@@ -17,7 +17,6 @@ import pyarrow.csv
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
-from trigpoint._common.words import counted
 from trigpoint._sources.arrow import ArrowSource
 from trigpoint._sources.choosing import refuse_key
 from trigpoint._sources.problems import naming_errors
@@ -32,8 +31,6 @@ MISSING = [
     *("", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
     *("missing", "-", "?", "."),
 ]
-# A blank line with another line after it.
-_BLANK_LINE = re.compile(rb"\n\r?\n[^\r\n]")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 # Bytes that show the layout, rows of these, and bytes that are parsed at once.
@@ -42,27 +39,14 @@ _HEAD_BYTES, _ROWS_SEEN, _BLOCK_BYTES = 2**20, 100, 2**22
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a text file.
-
-    Attributes
-    ----------
-    path : Path
-    separator : str
-    names : tuple of str or None
-        Names of the columns, if there is a header.
-    n_columns : int
-    skipped : int
-        Number of lines before the header or the first row.
-    decimal : str
-        Decimal point or comma.
-    """
+    """Layout of a text file."""
 
     path: Path
     separator: str
-    names: tuple[str, ...] | None
+    names: tuple[str, ...] | None  # None if there is no header.
     n_columns: int
-    skipped: int
-    decimal: str
+    skipped: int  # Number of lines before the header or the first row.
+    decimal: str  # Decimal point or comma.
 
     @property
     def labels(self) -> set[int]:
@@ -71,14 +55,9 @@ class Layout:
 
     def head(self) -> Any:
         """Return the first rows of all columns as a record batch, with inferred types."""
-        _, batch = next(self.batches(list(range(self.n_columns))), (0, None))
-        if batch is None:
-            raise self.no_rows()
-        return batch
-
-    def no_rows(self) -> DamagedFileError:
-        """Return the error about a file that ends after its header."""
-        return DamagedFileError(f"{self.path} has a header, and no rows to read below it")
+        for _, batch in self.batches(list(range(self.n_columns))):
+            return batch
+        raise DamagedFileError(f"{self.path} has a header, and no rows to read below it")
 
     def stored(self, columns: list[int]) -> Iterator[tuple[int, Any]]:
         """Yield (first row, record batch) of some columns as text."""
@@ -89,12 +68,8 @@ class Layout:
         columns: list[int],
         types: dict[int, Any] | None = None,
         at_once: int = 0,
-        blank_lines: bool = False,
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (first row, record batch) of some columns, whose types are inferred if None.
-
-        Blank lines are skipped unless `blank_lines`, which makes rows of them.
-        """
+        """Yield (first row, record batch) of some columns, whose types are inferred if None."""
         convert = pyarrow.csv.ConvertOptions(
             include_columns=list(map(str, columns)),
             column_types={str(column): kind for column, kind in (types or {}).items()},
@@ -113,7 +88,7 @@ class Layout:
             delimiter=self.separator,
             newlines_in_values=True,
             # In a file of one column, a blank line is a missing value.
-            ignore_empty_lines=self.n_columns > 1 and not blank_lines,
+            ignore_empty_lines=self.n_columns > 1,
         )
         first = 0
         with (
@@ -134,21 +109,6 @@ class Layout:
         is_compressed = self.path.name.lower().endswith(".gz")
         return pyarrow.input_stream(str(self.path), compression="gzip" if is_compressed else None)
 
-    def n_blank_lines(self, n: int) -> int:
-        """Count the blank lines between `n` rows; this reads the file again if it has any."""
-        with _opened(self.path) as file:
-            for _ in range(self.skipped):
-                file.readline()
-            # Whether a blank line is inside quotes only the parser knows.
-            before, found = b"", False
-            while not found and (part := file.read(_BLOCK_BYTES)):
-                found = _BLANK_LINE.search(before + part) is not None
-                before = part[-3:]
-        if not found or self.n_columns == 1:
-            return 0
-        last = [self.n_columns - 1]
-        return sum(batch.num_rows for _, batch in self.batches(last, blank_lines=True)) - n
-
 
 def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
     """Open a text file, optionally compressed with gzip."""
@@ -159,11 +119,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
 class TextSource(ArrowSource):
     """Points in the rows of a text file, as float64.
 
-    Parameters
-    ----------
-    layout : Layout
-    columns : str, int, sequence of them, or None
-        Columns to read. None leaves out the unnamed first column in which pandas writes its index.
+    If `columns` is None, the unnamed first column in which pandas writes its index is left out.
     """
 
     def __init__(self, layout: Layout, columns: Any) -> None:
@@ -202,16 +158,11 @@ class TextSource(ArrowSource):
         last, n, ending = self.layout.n_columns - 1, 0, b""
         for first, batch in self.layout.batches([last], {last: pyarrow.binary()}):
             n, ending = first + batch.num_rows, batch.column(0)[-1].as_py() or b""
-        if not n:
-            raise self.layout.no_rows()
         if b"\n" in ending.rstrip(b"\r\n") and ending.endswith(b"\n"):
             raise DamagedFileError(
                 f"{self.name} has a quote in row {n - 1} that is not closed: close every quote, "
                 "and write quotes inside quotes twice"
             )
-        if blank := self.layout.n_blank_lines(n):
-            what = f"{counted(blank, 'blank line')}, which {'is' if blank == 1 else 'are'} skipped"
-            warn_user(ParameterWarning(f"{self.name} has {what}"))
         return n
 
 
@@ -220,12 +171,15 @@ def _read_as(column: Any) -> Any:
     kind, types = column.type, pyarrow.types
     if types.is_integer(kind) or types.is_null(kind):
         return pyarrow.float64()
-    if types.is_string(kind):
-        # A few values of text among numbers are mistakes, which are reported with their rows.
-        some = [value for value in column[:_ROWS_SEEN].to_pylist() if value is not None]
-        if some and sum(map(is_number, some)) >= len(some) / 2:
-            return pyarrow.float64()
-    return kind
+    return pyarrow.float64() if are_mostly_numbers(column) else kind
+
+
+def are_mostly_numbers(column: Any) -> bool:
+    """Return whether a few words among numbers are mistakes, to be reported with their rows."""
+    if not pyarrow.types.is_string(column.type):
+        return False
+    some = [value for value in column[:_ROWS_SEEN].to_pylist() if value is not None]
+    return bool(some) and sum(map(is_number, some)) >= len(some) / 2
 
 
 def is_number(field: str, decimal: str = ".") -> bool:
@@ -280,7 +234,7 @@ def read_layout(path: Path) -> Layout:
         warn_user(
             ParameterWarning(
                 f"the first line of {name} counts its columns and is read as a point: if it is a "
-                "header written by pandas, name the columns"
+                "header written by pandas, give the columns names that are not numbers"
             )
         )
     return Layout(path, separator, names, len(fields), skipped, decimal)

@@ -3,7 +3,6 @@
 PyTorch is imported only once there is a tensor, or a device to compute on.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import cycle
@@ -19,7 +18,7 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import check_shape, describe_columns, refuse_key
+from trigpoint._sources.choosing import described, refuse_key
 
 # Bytes of a block on a device: large enough that launching kernels takes no time in comparison.
 _THERE_BYTES = 2**29
@@ -31,22 +30,15 @@ _STREAMS = 2
 
 
 class TorchSource(Source):
-    """Rows of a tensor.
-
-    Parameters
-    ----------
-    X : tensor of shape (n, d)
-        float16 and bfloat16 are used as float32, integers and booleans as float64.
-    columns : int, sequence of int, or None
-        Columns to read.
-    """
+    """Rows of a tensor; float16 and bfloat16 become float32, integers and booleans float64."""
 
     def __init__(self, X: Any, columns: Any = None) -> None:
         tensor = _usable(X)
-        n, count = check_shape(tuple(tensor.shape), "X")
-        chosen, described = describe_columns(columns, count, None, _used_dtype(tensor), "X")
+        is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
+        dtype = np.float32 if is_single else np.float64
+        n, chosen, found = described(tuple(tensor.shape), dtype, "X", columns)
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
-        super().__init__("X", described, n)
+        super().__init__("X", found, n)
 
     def array(self) -> np.ndarray | None:
         """Return the tensor's own memory as an array, or None if that takes a conversion."""
@@ -118,14 +110,12 @@ class TorchSource(Source):
         dtype = getattr(torch, self.columns.dtype.name)
         block = self._tensor[part].to(device).to(dtype).contiguous()
         # NaN spreads to both.
-        low, high = (float(value) for value in torch.stack(block.aminmax()).cpu())
-        if not (math.isfinite(low) and math.isfinite(high)):
-            bad = (~block.isfinite()).any(dim=1).nonzero()[:, 0]
-            some = slice(int(bad[0]), int(bad[0]) + 1)
-            refuse_non_finite(block[some].cpu().numpy(), "X", first_row=part.start + some.start)
-        box = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
-        box[:, 0] = low, high
-        check_magnitude(box, may_be_tiny=True)
+        extremes = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
+        extremes[:, 0] = torch.stack(block.aminmax()).cpu().numpy()
+        if not np.isfinite(extremes).all():
+            bad = int((~block.isfinite()).any(dim=1).nonzero()[0, 0])
+            refuse_non_finite(block[bad : bad + 1].cpu().numpy(), "X", None, part.start + bad)
+        check_magnitude(extremes, may_be_tiny=True)
         return block
 
 
@@ -222,8 +212,3 @@ def _usable(X: Any) -> Any:
             what, remedy = "complex numbers", "pass real ones, such as torch.view_as_real(X) gives"
         raise ParameterTypeError(f"X is a tensor of {what}, which cannot be used: {remedy}", "X")
     return tensor
-
-
-def _used_dtype(tensor: Any) -> np.dtype:
-    is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
-    return np.dtype(np.float32 if is_single else np.float64)

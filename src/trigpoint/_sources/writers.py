@@ -1,9 +1,8 @@
 """Writers of .npy, .csv and .parquet files, block by block."""
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,32 +12,27 @@ import numpy as np
 from trigpoint._common.checks import refuse_nul
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_target
 
-# Bytes of a row group of Parquet, and of the rows that other formats write together.
-_ROW_GROUP_BYTES, _TOGETHER_BYTES = 16 * 2**20, 2**20
+# Bytes of the rows that are written together; in Parquet, they are a row group.
+_TOGETHER_BYTES = 16 * 2**20
+
+# Writes rows to an open file.
+Store = Callable[[np.ndarray], object]
+# Opens a file from its path, the shape and type of all rows, and the names of their columns.
+Storing = Callable[[Path, tuple[int, int], np.dtype, list[str]], AbstractContextManager[Store]]
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file for points.
-
-    Attributes
-    ----------
-    path : path
-        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file.
-    replace : bool, default=True
-        Whether to replace an existing file when the points are complete.
-    names : sequence of str or None, default=None
-        Names of the columns; ``.npy`` files have none. None names them x0, x1 and so on.
-    """
+    """A file for points: ``.npy``, ``.csv``, ``.parquet`` or ``.pq``."""
 
     path: str | os.PathLike[str]
-    replace: bool = True
-    names: Sequence[str] | None = None
+    replace: bool = True  # Whether to replace an existing file when the points are complete.
+    names: Sequence[str] | None = None  # Names of the columns; if None, x0, x1 and so on.
 
-    def check(self, reading: Path | None = None) -> "type[Writer]":
-        """Return the writer of this format, or raise an error before any work.
+    def check(self, reading: Path | None = None) -> Storing:
+        """Return what opens a file of this format, or raise an error before any work.
 
         `reading` is a file or folder that is being read and must not be overwritten.
         """
@@ -51,32 +45,21 @@ class Output:
             )
         name = os.fspath(path)
         refuse_nul("out", name, "write to another name")
-        target = Path(os.path.realpath(path))
-        fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
+        target = os.path.realpath(path)
+        fitting = [kind for ends, kind in WRITERS.items() if target.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
             raise ParameterValueError(
                 f"{name} has an unknown suffix: points can be written to {known}", "out"
             )
-        if reading is not None and target.is_relative_to(os.path.realpath(reading)):
-            raise ParameterValueError(f"{name} is being read: write to another file", "out")
-        check_place(target, name)
-        if target.is_dir():
-            raise IsADirectoryError(f"{name} is a folder: write to another name")
-        if target.exists() and not self.replace:
+        check_target(path, [] if reading is None else [reading])
+        if os.path.exists(target) and not self.replace:
             raise FileExistsError(f"{name} exists: write to another name")
         return fitting[0]
 
 
 def check_output(out: Any, X: Any = None) -> None:
-    """Reject `out` before any work if it cannot be written, or is what `X` is read from.
-
-    Parameters
-    ----------
-    out : path or Output
-    X : object, default=None
-        What will be read.
-    """
+    """Reject `out` before any work if it cannot be written, or is what `X` is read from."""
     output = out if isinstance(out, Output) else Output(out)
     reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
     output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
@@ -86,66 +69,37 @@ def check_output(out: Any, X: Any = None) -> None:
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
 ) -> Iterator["Writer"]:
-    """Yield a writer of blocks of rows; the file appears once all are written.
+    """Yield a writer of blocks of rows; the file appears once all of `shape` are written.
 
-    Parameters
-    ----------
-    output : Output
-    shape : (int, int)
-        Rows and columns to come.
-    dtype : dtype
-        float32 or float64.
-    reading : Path or None
-        A file or folder that must not be written to.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from trigpoint._sources import Output, open_output
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open_output(Output(f"{folder}/Y.npy"), (3, 2), np.float32) as writer:
-    ...         writer.write(np.zeros((2, 2)))
-    ...         writer.write(np.ones((1, 2)))
-    ...     print(np.load(f"{folder}/Y.npy").sum())
-    2.0
+    `reading` is a file or folder that must not be written to.
     """
-    kind = output.check(reading)
+    storing = output.check(reading)
     names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
     if len(names) != shape[1] or len(set(names)) != shape[1]:
         raise ParameterValueError(
             f"{names=} is not {shape[1]} different names: give each column one", "names"
         )
-    path = Path(output.path)
-    with atomic_write(path, replace=output.replace) as partial:
-        writer = kind(path, partial, shape, np.dtype(dtype), names)
-        try:
-            yield writer
-            writer.finish()
-        except BaseException:
-            with suppress(Exception):
-                writer.close()
-            raise
-        writer.close()
-        # What appeared meanwhile may be something else.
-        output.check(reading)
+    path, kind = Path(output.path), np.dtype(dtype)
+    with (
+        atomic_write(path, replace=output.replace) as partial,
+        storing(partial, shape, kind, names) as store,
+    ):
+        writer = Writer(path, shape, kind, store)
+        yield writer
+        writer.finish()
 
 
-class Writer(ABC):
+class Writer:
     """Writer of rows to a new file; see `open_output`.
 
     Rows are gathered, so that the file does not depend on the blocks that they came in.
     """
 
-    together_bytes = _TOGETHER_BYTES
-
-    def __init__(
-        self, path: Path, partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
-    ) -> None:
-        self.path, self.shape, self.dtype, self.names = path, shape, dtype, names
-        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, self.together_bytes))
+    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype, store: Store) -> None:
+        self.path, self.shape, self._store = path, shape, store
+        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, _TOGETHER_BYTES))
         self._gathered, self._filled = np.empty((rows, shape[1]), dtype=dtype), 0
         self.rows_written = 0
-        self._open(partial)
 
     def write(self, block: np.ndarray) -> None:
         """Append rows."""
@@ -156,10 +110,7 @@ class Writer(ABC):
             )
         self.rows_written += len(block)
         if self.rows_written > self.shape[0]:
-            raise ValueError(
-                f"{self.rows_written} rows were written to {self.path}, which was opened for "
-                f"{self.shape[0]}"
-            )
+            raise self._wrong_number()
         while len(block):
             count = min(len(block), len(self._gathered) - self._filled)
             self._gathered[self._filled : self._filled + count] = block[:count]
@@ -171,89 +122,53 @@ class Writer(ABC):
         """Write what is left, or reject a file in which rows are missing."""
         self._flush()
         if self.rows_written != self.shape[0]:
-            raise ValueError(
-                f"{self.rows_written} rows were written to {self.path}, which was opened for "
-                f"{self.shape[0]}: nothing is kept"
-            )
+            raise self._wrong_number()
 
     def _flush(self) -> None:
         if self._filled:
             self._store(self._gathered[: self._filled])
             self._filled = 0
 
-    @abstractmethod
-    def _open(self, partial: Path) -> None: ...
-
-    @abstractmethod
-    def _store(self, rows: np.ndarray) -> None: ...
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the file."""
+    def _wrong_number(self) -> ValueError:
+        return ValueError(
+            f"{self.rows_written} rows were written to {self.path}, which was opened for "
+            f"{self.shape[0]}: nothing is kept"
+        )
 
 
-class NpyWriter(Writer):
-    """Writer of a ``.npy`` file; a memory map would count as memory."""
-
-    def _open(self, partial: Path) -> None:
-        self._file = partial.open("wb")
-        descr = np.lib.format.dtype_to_descr(self.dtype)
-        header = {"descr": descr, "fortran_order": False, "shape": self.shape}
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-    def _store(self, rows: np.ndarray) -> None:
-        self._file.write(rows.data)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+@contextmanager
+def _npy(
+    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+) -> Iterator[Store]:
+    """Write a ``.npy`` file; a memory map would count as memory."""
+    layout = np.lib.format
+    with partial.open("wb") as file:
+        header = {"descr": layout.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        layout.write_array_header_1_0(file, header)
+        yield lambda rows: file.write(rows.data)
 
 
-class ArrowWriter(Writer):
-    """Writer of a file with a named column for each coordinate, by pyarrow."""
+@contextmanager
+def _arrow(
+    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+) -> Iterator[Store]:
+    """Write a named column for each coordinate, as Parquet or as text that restores every bit."""
+    import pyarrow.csv
+    import pyarrow.parquet
 
-    def _open(self, partial: Path) -> None:
-        self._writer = self._opened(partial, self._table(self._gathered[:0]).schema)
+    is_text = partial.suffix.lower() == ".csv"
+    opened = pyarrow.csv.CSVWriter if is_text else pyarrow.parquet.ParquetWriter
+    schema = pyarrow.schema([(name, pyarrow.from_numpy_dtype(dtype)) for name in names])
+    with opened(partial, schema) as writer:
 
-    @abstractmethod
-    def _opened(self, partial: Path, schema: Any) -> Any: ...
+        def store(rows: np.ndarray) -> None:
+            columns = [np.ascontiguousarray(column) for column in rows.T]
+            writer.write_table(pyarrow.table(columns, schema=schema))
 
-    def _store(self, rows: np.ndarray) -> None:
-        self._writer.write_table(self._table(rows))
-
-    def _table(self, rows: np.ndarray) -> Any:
-        import pyarrow
-
-        columns = [np.ascontiguousarray(column) for column in rows.T]
-        return pyarrow.table(columns, names=self.names)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._writer.close()
+        yield store
 
 
-class CsvWriter(ArrowWriter):
-    """Writer of text with a header line and enough digits to restore the numbers exactly."""
-
-    def _opened(self, partial: Path, schema: Any) -> Any:
-        import pyarrow.csv
-
-        return pyarrow.csv.CSVWriter(partial, schema)
-
-
-class ParquetWriter(ArrowWriter):
-    """Writer of a Parquet file in row groups of a fixed size."""
-
-    together_bytes = _ROW_GROUP_BYTES
-
-    def _opened(self, partial: Path, schema: Any) -> Any:
-        import pyarrow.parquet
-
-        return pyarrow.parquet.ParquetWriter(partial, schema)
-
-
-WRITERS: dict[tuple[str, ...], type[Writer]] = {
-    (".npy",): NpyWriter,
-    (".csv",): CsvWriter,
-    (".parquet", ".pq"): ParquetWriter,
+WRITERS: dict[tuple[str, ...], Storing] = {
+    (".npy",): _npy,
+    (".csv", ".parquet", ".pq"): _arrow,
 }
