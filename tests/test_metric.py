@@ -156,7 +156,7 @@ def test_what_it_returns_is_checked(estimator, message, X):
 def test_a_row_that_it_cannot_map_is_named_by_transform_too(X, tmp_path):
     emb = tp.KernelPCA(landmarks=60, metric=Hellinger(), random_state=0).fit(X)
     X[[431, 500]] = 0
-    with pytest.raises(tp.ParameterError, match="maps row 431 of X to the value nan"):
+    with pytest.raises(tp.ParameterError, match="contains NaN in row 431,"):
         emb.transform(X, out=tmp_path / "Y.npy")
     assert not list(tmp_path.iterdir())
 

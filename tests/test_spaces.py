@@ -89,13 +89,13 @@ def test_scales_that_vanish_in_single_precision_are_those_of_constant_columns(rn
 
 
 @pytest.mark.parametrize("extension", ["smooth", "graph", "all"])
-def test_rows_that_are_too_large_when_scaled_are_named(extension, rng):
+def test_rows_that_are_too_large_when_scaled_are_refused(extension, rng):
     X = (rng.normal(size=(800, 3)) * [1, 1, 1e-25]).astype(np.float32)
     emb = tp.LaplacianEigenmaps(
         landmarks=100, metric="seuclidean", extension=extension, random_state=0
     ).fit(X)
     X[5, 2] = 1e10
-    with pytest.raises(tp.ParameterError, match=r"maps row 5 of X to the value 1.*e\+35"):
+    with pytest.raises(tp.ParameterError, match=r"X under metric=.seuclidean. has values up to 1"):
         emb.transform(X)
 
 

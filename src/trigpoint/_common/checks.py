@@ -270,11 +270,6 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def largest_value(dtype: np.dtype, n_columns: int) -> float:
-    """Return the largest value of points whose squared distances do not overflow."""
-    return float(np.sqrt(np.finfo(dtype).max / (16 * n_columns)))
-
-
 def check_magnitude(
     X: np.ndarray | csr_array, name: str = "X", *, may_be_tiny: bool = False
 ) -> None:
@@ -282,8 +277,9 @@ def check_magnitude(
 
     A few points among others of a known scale, such as new points, may be near the origin.
     """
+    info = np.finfo(X.dtype)
     # Distances of a thousandth of the largest value should still be resolved.
-    low, high = 1e3 * np.sqrt(np.finfo(X.dtype).tiny), largest_value(X.dtype, X.shape[1])
+    low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
         fail = "overflow" if largest > high else "vanish in"

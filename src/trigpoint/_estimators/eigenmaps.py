@@ -9,7 +9,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
+from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks, Spectrum
 from trigpoint._common.words import counted
 from trigpoint._estimators.graph_embedding import (
     MOST_VISUAL,
@@ -105,6 +105,8 @@ class MarkovEmbedding(GraphEmbedding):
 
     def _weighted(self, fit: Fit) -> Extension:
         assert fit.graph is not None
+        if fit.extended_by == "published":
+            return _published(fit.landmarks, fit.graph, fit.spectrum)
         mu = self._markov_values(fit)
         usable = int((mu > _MIN_EIGENVALUE).sum())
         if usable < len(mu):
@@ -121,6 +123,18 @@ class MarkovEmbedding(GraphEmbedding):
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None
         return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, scale)
+
+
+def _published(landmarks: Landmarks, graph: LandmarkGraph, spectrum: Spectrum) -> Extension:
+    """Return the extension of the paper, which has one bandwidth."""
+    low, high = float(graph.bandwidths.min()), float(graph.bandwidths.max())
+    if low < high:
+        raise ParameterValueError(
+            "extension='published' needs one bandwidth, but those of the landmarks range from "
+            f"{low:.3g} to {high:.3g}: choose graph=KNNGraph(bandwidth={high:.3g})",
+            "extension",
+        )
+    return PublishedExtension.prepare(landmarks.points, high, spectrum)
 
 
 class LaplacianEigenmaps(MarkovEmbedding):
@@ -249,19 +263,6 @@ class LaplacianEigenmaps(MarkovEmbedding):
 
     def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
         return laplacian_eigenmaps(graph.weights, n_components, which)
-
-    def _weighted(self, fit: Fit) -> Extension:
-        if fit.extended_by != "published":
-            return super()._weighted(fit)
-        assert fit.graph is not None
-        low, high = fit.graph.bandwidths.min(), fit.graph.bandwidths.max()
-        if low < high:
-            raise ParameterValueError(
-                "extension='published' needs one bandwidth, but those of the landmarks range from "
-                f"{low:.3g} to {high:.3g}: choose graph=KNNGraph(bandwidth={high:.3g})",
-                "extension",
-            )
-        return PublishedExtension.prepare(fit.landmarks.points, float(high), fit.spectrum)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues

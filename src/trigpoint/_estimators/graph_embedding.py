@@ -172,13 +172,14 @@ class GraphEmbedding(Embedding):
         candidates: list[tuple[Any, list[Any], int]] = [(first, [extension], roomy)]
         many = self.n_components > MOST_VISUAL
         parameters = self.graph, self.extension, self.eigenvectors
-        is_open = self._selects and all(isinstance(v, str) and v == "auto" for v in parameters)
-        if is_open and worth_trying(pool.points, k, self.n_components, dimension):
-            candidates = [(first, [extension] if many else [extension, "graph"], roomy)]
-            for graph, extensions in other_candidates(many, extension):
+        if self._selects and all(isinstance(v, str) and v == "auto" for v in parameters):
+            others = other_candidates(pool.points, k, self.n_components, dimension, extension)
+            for graph, extensions in others:
                 fits = isinstance(graph, CompleteGraph) or 2 * graph.n_neighbors < k
                 if fits and described(graph) != described(first):
                     candidates.append((graph, extensions, 0))
+        if len(candidates) > 1 and not many:
+            candidates[0] = first, [extension, "graph"], roomy
         modes = [
             mode for graph, *_ in candidates if (mode := getattr(graph, "needs_covariances", None))
         ]
@@ -221,7 +222,8 @@ class GraphEmbedding(Embedding):
         fit = self._coordinates(landmarks, built, self.n_components)
         decided = {}
         if graph is not self.graph:
-            fit = self._narrowed(fit) if isinstance(graph, CompleteGraph) else fit
+            if isinstance(graph, CompleteGraph) and self.n_components > MOST_VISUAL:
+                fit = self._narrowed(fit)
             decided = described(graph)
         fit = replace(fit, dimension=dimension, decided=decided | fit.decided)
         for extended_by in dict.fromkeys(extensions):
@@ -258,25 +260,16 @@ def described(graph: Any) -> dict[str, str]:
     return {"graph": graph.metric + by_mass, "n_neighbors": str(graph.n_neighbors)}
 
 
-def worth_trying(points: Points, k: int, n_components: int, dimension: float) -> bool:
-    """Return whether several graphs should be compared, rather than the first taken by rule."""
-    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
-        return False
-    if n_components <= SHOWN:
-        return True
-    # Where points spread in more directions than there are features, all pairs preserve most.
-    return MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5
-
-
-def other_candidates(many: bool, by_rule: str) -> Iterator[tuple[Any, list[str]]]:
+def other_candidates(
+    points: Points, k: int, n_components: int, dimension: float, by_rule: str
+) -> Iterator[tuple[Any, list[str]]]:
     """Yield graphs to try besides the proposal of the rules, and the extensions to try with each.
 
-    `many` says that the coordinates are features; `by_rule` is the default extension.
+    There are none for many landmarks or few points. `by_rule` is the default extension.
     """
-    if many:
-        yield KNNGraph(200, metric="euclidean"), ["all"]
-        yield KNNGraph(20, metric="euclidean"), ["graph"]
-    else:
+    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
+        return
+    if n_components <= SHOWN:
         for metric, count in _TRIED:
             # Planes through few neighbors are uneven, and may still preserve more neighbors.
             extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
@@ -286,7 +279,12 @@ def other_candidates(many: bool, by_rule: str) -> Iterator[tuple[Any, list[str]]
             # landmarks are as dense at the fringe of a cloud as in its core.
             yield KNNGraph(5, metric="euclidean"), ["graph"]
             yield KNNGraph(5, by_mass=True), ["graph"]
-    yield CompleteGraph(), ["all"]
+        yield CompleteGraph(), ["all"]
+    # Where points spread in more directions than there are features, all pairs preserve most.
+    elif MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5:
+        yield KNNGraph(200, metric="euclidean"), ["all"]
+        yield KNNGraph(20, metric="euclidean"), ["graph"]
+        yield CompleteGraph(), ["all"]
 
 
 def select(

@@ -5,7 +5,6 @@ behind it measures Euclidean distances and does not know which distance the user
 distance, add a class with a `name` to this file.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Self
@@ -13,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from trigpoint._common.checks import largest_value, refuse_zero_rows
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, refuse_zero_rows
+from trigpoint._common.errors import DamagedFileError, ParameterTypeError, ParameterValueError
 from trigpoint._neighbors.sparse import Points, read_only
 from trigpoint._numerics.blocks import row_blocks
 
@@ -23,7 +22,7 @@ from trigpoint._numerics.blocks import row_blocks
 _MEASURED_ROWS = 2**14
 
 
-class Space(ABC):
+class Space:
     """A map from rows as users have them to rows whose Euclidean distance is the one they want.
 
     Attributes
@@ -47,33 +46,17 @@ class Space(ABC):
         `rows` says which rows of X these are, for error messages: the number of the first, or an
         array of all numbers.
         """
-        found = self._map(block, rows)
-        if found is not block:
-            self._refuse_unusable(found, rows)
+        found, name = self._map(block, rows), f"X under metric={self.name!r}"
+        for part in row_blocks(found.shape[0], _MEASURED_ROWS):
+            some = found[part].toarray() if isinstance(found, csr_array) else found[part]
+            numbers = rows[part] if np.ndim(rows) else rows + part.start
+            refuse_non_finite(some, name, first_row=numbers)
+            check_magnitude(some, name, may_be_tiny=True)
         return found
 
-    @abstractmethod
     def _map(self, block: Points, rows: Any) -> Points:
-        """Return the Euclidean rows of a block, or the block itself."""
-
-    def _refuse_unusable(self, found: Points, rows: Any) -> None:
-        """Reject rows that are not finite, or whose squared distances overflow."""
-        values, high = (
-            found.data if issparse(found) else found,
-            largest_value(found.dtype, found.shape[1]),
-        )
-        if not values.size or (values.max() <= high and values.min() >= -high):
-            return
-        dense = found.toarray() if issparse(found) else found
-        usable = np.abs(dense) <= high
-        bad = int(usable.all(axis=1).argmin())
-        row, value = rows[bad] if np.ndim(rows) else rows + bad, dense[bad][~usable[bad]][0]
-        raise ParameterValueError(
-            f"metric={self.name!r} maps row {row} of X to the value {value:.3g}, and squared "
-            f"distances in {found.dtype} allow at most {high:.0e}: check that row, or rescale the "
-            "columns",
-            "metric",
-        )
+        """Return the Euclidean rows of a block, which need not be finite."""
+        raise NotImplementedError
 
     def width(self, n_columns: int) -> int:
         """Return the number of Euclidean columns of rows with so many columns."""
@@ -85,7 +68,7 @@ class Space(ABC):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
-        """Restore a fitted space from its `arrays`, or raise a `ValueError` if they cannot be."""
+        """Restore a fitted space from its `arrays`, or raise a `DamagedFileError`."""
         del arrays, n_columns
         return cls()
 
@@ -102,7 +85,7 @@ class Euclidean(Space):
     name = "euclidean"
     takes_sparse = True
 
-    def _map(self, block: Points, rows: Any) -> Points:
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
         return block
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
@@ -179,7 +162,7 @@ class Standardized(Space):
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
         scales = arrays["scales"]
         if scales.shape != (n_columns,) or not (scales > 0).all():
-            raise ValueError("its scales are inconsistent with the rest")
+            raise DamagedFileError("its scales are inconsistent with the rest")
         return cls(scales)
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
