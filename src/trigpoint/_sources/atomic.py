@@ -5,6 +5,7 @@ It is written under an unpredictable name in the same folder and then moved.
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,11 +24,11 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
     Parameters
     ----------
     path : path
-        If it is a link, its target is replaced.
+        If it is a link, its target is replaced; see `followed`.
     replace : bool, default=True
         Whether to replace a file that exists at the end.
     """
-    name, target = os.fspath(path), Path(os.path.realpath(path))
+    name, target = os.fspath(path), followed(path)
     check_place(target, name)
     if target.is_dir():
         raise IsADirectoryError(f"{name} is a folder: write to another name")
@@ -52,6 +53,18 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
     finally:
         if partial is not None:
             partial.unlink(missing_ok=True)
+
+
+def followed(path: str | os.PathLike[str]) -> Path:
+    """Return the target of a path, without links; refuse one that somebody else has planted.
+
+    In a sticky folder, such as /tmp, everybody can create a link to a file that only we can write.
+    """
+    link = Path(path)
+    is_shared = link.is_symlink() and link.parent.stat().st_mode & stat.S_ISVTX
+    if is_shared and link.lstat().st_uid != os.geteuid():
+        raise PermissionError(f"{path} is a link of another user: write to another name")
+    return Path(os.path.realpath(path))
 
 
 def check_place(path: Path, name: str) -> None:

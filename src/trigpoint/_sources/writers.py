@@ -13,7 +13,7 @@ import numpy as np
 from trigpoint._common.checks import refuse_nul
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.atomic import atomic_write, check_place, followed
 
 # Bytes of a row group of Parquet, and of the rows that other formats write together.
 _ROW_GROUP_BYTES, _TOGETHER_BYTES = 16 * 2**20, 2**20
@@ -51,7 +51,7 @@ class Output:
             )
         name = os.fspath(path)
         refuse_nul("out", name, "write to another name")
-        target = Path(os.path.realpath(path))
+        target = followed(path)
         fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
