@@ -1,6 +1,7 @@
 """Inputs and outputs of subcommands: points, values that belong to them, and files to write."""
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def check_outputs(
             raise CommandError(f"{path} is being read: write to another file")
         if option == "--output":
             Output(path, options.force).check()
-    if len({path.resolve() for path in given.values()}) < len(given):
+    if len({os.path.realpath(path) for path in given.values()}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")
 
 
