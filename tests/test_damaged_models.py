@@ -194,6 +194,24 @@ def test_memory_is_in_proportion_to_the_file(estimator, k, limit, rng, tmp_path)
     assert peak < limit
 
 
+def test_paths_of_a_forged_isomap_are_not_computed(rng, tmp_path):
+    """A chain of 5,000 landmarks: a file of 400 kB, and paths of 200 MB."""
+    path, k = tmp_path / "model.trig", 5000
+    tp.Isomap(1, landmarks=20, graph=tp.KNNGraph(4)).fit(rng.normal(size=(200, 1))).save(path)
+    with_landmarks(path, k)
+    arrays, metadata = read_tensors(path)
+    for name in ("weights", "lengths"):
+        arrays[f"graph.{name}.data"] = np.ones(k - 1)
+        arrays[f"graph.{name}.indices"] = np.arange(1, k)
+        arrays[f"graph.{name}.indptr"] = np.minimum(np.arange(k + 1), k - 1)
+    write_tensors(path, arrays, metadata)
+    tracemalloc.start()
+    refused(path, path.read_bytes())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e7
+
+
 def test_a_model_of_too_many_levels(model, tmp_path):
     path = tmp_path / "model.trig"
     path.write_bytes(model)

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
+from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import RedundantEigenvectorsWarning
 from trigpoint.metrics import coordinate_recovery
@@ -55,6 +56,15 @@ def test_fit_transform_is_transform_of_the_training_points(estimator, roll):
     X = roll[0]
     emb = estimator(n_components=2, landmarks=120, random_state=0, **ONE_GRAPH.get(estimator, {}))
     np.testing.assert_array_equal(emb.fit_transform(X), emb.transform(X))
+
+
+@each_estimator
+def test_points_far_from_all_landmarks_come_with_a_warning(estimator, roll):
+    X = roll[0].copy()
+    emb = estimator(landmarks=120, random_state=0, **ONE_GRAPH.get(estimator, {})).fit(X)
+    X[:3] += 1e5
+    with pytest.warns(FarPointsWarning, match=f"3 of {len(X):,} points"):
+        assert np.isfinite(emb.transform(X)).all()
 
 
 @each_estimator

@@ -137,7 +137,9 @@ BROKEN = {
     "one row for each": lambda rows: rows[1:],
     "return a 2-D array": lambda rows: rows.sum(axis=1),
     "returned <U": lambda rows: rows.astype(str),
-    "row 7 of X": lambda rows: np.where(rows == rows[7:8], np.nan, rows) if len(rows) > 7 else rows,
+    "contains NaN in row 7,": lambda rows: (
+        np.where(rows == rows[7:8], np.nan, rows) if len(rows) > 7 else rows
+    ),
 }
 
 

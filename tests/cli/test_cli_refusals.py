@@ -19,6 +19,12 @@ def test_an_existing_file_is_kept_without_force(folder, capsys):
     assert np.load("Y.npy").shape == (2000, 2)
 
 
+def test_a_link_to_itself_is_replaced(folder):
+    (folder / "Y.npy").symlink_to("Y.npy")
+    assert embed("--force") == 0
+    assert np.load("Y.npy").shape == (2000, 2)
+
+
 REFUSED = {
     "no file": (["embed", "none.npy", "-o", "Y.npy"], "none.npy"),
     "no folder": (["embed", "roll.npy", "-o", "a/Y.npy"], "there is no folder a"),

@@ -121,6 +121,22 @@ def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
 
 
+def test_of_many_copies_only_the_lowest_rows_are_read(rng):
+    """The others become better neighbors in the tree, and are not found."""
+    points = rng.normal(size=(2000, 3))
+    points[rng.permutation(2000)[:1500]] = 0.25
+    queries, m = rng.normal(size=(4, 3)), 700
+    rows = by_definition(points, queries, m)[1]
+    index = TreeIndex(points, bucket=8)
+    found = index.search(queries, m)
+    copies = np.flatnonzero((index.tree.points == 0.25).all(axis=1))
+    assert (np.diff(index.tree.rows[copies]) > 0).all()
+    index.tree.points[copies[m + 1 :]] = queries[0]
+    np.testing.assert_array_equal(index.query(queries, m)[1], rows)
+    for q, (members, _) in enumerate(index.members(found)):
+        assert set(members) == set(rows[q])
+
+
 def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     """Products are taken with bounded blocks, whatever the number of points."""
     monkeypatch.setattr(products, "SCAN_BYTES", 32 * (40 + 64) * 8)

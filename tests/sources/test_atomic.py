@@ -74,6 +74,42 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
     assert left[0].exists()
 
 
+def test_planted_files_are_not_used(tmp_path, monkeypatch):
+    """Whoever can create files in the folder cannot predict the name."""
+    elsewhere = tmp_path / "elsewhere"
+    names = iter(["guessed", "free"])
+    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    planted = folder / ".trigpoint-guessed.npy"
+    planted.symlink_to(elsewhere)
+    write(folder / "y.npy")
+    np.testing.assert_array_equal(read(folder / "y.npy"), X)
+    assert not elsewhere.exists()
+    assert planted.is_symlink()
+
+
+def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, monkeypatch):
+    """It could lead to any file that we can write; links of our own are followed."""
+    elsewhere = tmp_path / "elsewhere.npy"
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "y.npy").symlink_to(elsewhere)
+    shared.chmod(0o1777)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    for replace in (True, False):
+        with pytest.raises(PermissionError, match=r"y\.npy is a link of another user"):
+            write(shared / "y.npy", replace=replace)
+        with pytest.raises(PermissionError), atomic_write(shared / "y.npy", replace=replace):
+            pass
+    assert not elsewhere.exists()
+    monkeypatch.undo()
+    write(shared / "y.npy")
+    np.testing.assert_array_equal(read(elsewhere), X)
+    assert (shared / "y.npy").is_symlink()
+
+
 def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path):
     seen = []
 

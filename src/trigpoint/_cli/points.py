@@ -1,6 +1,7 @@
 """Inputs and outputs of subcommands: points, values that belong to them, and files to write."""
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,5 +141,5 @@ def check_outputs(
         check_target(path, filter(None, read))
         if option == "--output":
             Output(path).check()
-    if len({path.resolve() for path in given.values()}) < len(given):
+    if len({os.path.realpath(path) for path in given.values()}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")

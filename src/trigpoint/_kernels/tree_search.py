@@ -15,6 +15,9 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled, compiled_strictly
 
+# Of more points that coincide, a search reads as many as it looks for.
+MANY_COPIES = 512
+
 
 class Tree(NamedTuple):
     """Points in the order of their buckets, and the boxes around them.
@@ -24,7 +27,7 @@ class Tree(NamedTuple):
     points : ndarray of shape (n, d)
         The points, those of a bucket side by side.
     rows : int64 or int32 ndarray of shape (n,)
-        Their rows in the original order.
+        Their rows in the original order; ascending where more than `MANY_COPIES` points coincide.
     starts, stops : int64 ndarray of shape (nodes,)
         The points of each node.
     children : int64 ndarray of shape (nodes,)
@@ -128,7 +131,7 @@ def nearest(
                 if square <= bound:
                     waiting = _push(heap_squares, heap_nodes, waiting, square, side)
             continue
-        for i in range(tree.starts[node], tree.stops[node]):
+        for i in range(tree.starts[node], _end(tree, node, m)):
             square = _squared_distance(points, i, query)
             if square <= bound:
                 if count == len(squares):
@@ -172,7 +175,7 @@ def ball(
             stack[waiting], stack[waiting + 1] = child, child + 1
             waiting += 2
             continue
-        for i in range(tree.starts[node], tree.stops[node]):
+        for i in range(tree.starts[node], _end(tree, node, len(squares) + 1)):
             square = _squared_distance(tree.points, i, query)
             if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
                 continue
@@ -181,6 +184,22 @@ def ball(
             squares[count], places[count] = square, i
             count += 1
     return count
+
+
+@compiled
+def _end(tree: Tree, node: int, m: int) -> int:
+    """Return where the points of a bucket end, or the first `m` of many that coincide.
+
+    The others are not among the `m` nearest points of any query, since their rows are higher.
+    """
+    start, stop = tree.starts[node], tree.stops[node]
+    few = max(m, MANY_COPIES)
+    if stop - start <= few:
+        return int(stop)
+    for c in range(tree.lower.shape[1]):
+        if tree.lower[node, c] < tree.upper[node, c]:
+            return int(stop)
+    return int(start + few)
 
 
 @compiled

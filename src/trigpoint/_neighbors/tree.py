@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trigpoint._kernels.jit import compiled
-from trigpoint._kernels.tree_search import Tree, ball, covariance, neighborhoods, reaches, variances
+from trigpoint._kernels.tree_search import (
+    MANY_COPIES,
+    Tree,
+    ball,
+    covariance,
+    neighborhoods,
+    reaches,
+    variances,
+)
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
@@ -186,9 +194,18 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, first: Any) -
         used = split_all(points, rows, bucket, nodes)
         if used >= 0:
             # Copies, which give back the room that was not used.
-            return Nodes(*(values[:used].copy() for values in nodes))
+            nodes = Nodes(*(values[:used].copy() for values in nodes))
+            _sort_copies(rows, nodes)
+            return nodes
         # Points that lie very unevenly leave many buckets nearly empty.
         room *= 4
+
+
+def _sort_copies(rows: np.ndarray, nodes: Nodes) -> None:
+    """Sort the rows of many points that coincide: a search reads only the lowest."""
+    coincide = (nodes.lower == nodes.upper).all(axis=1)
+    for node in np.flatnonzero(coincide & (nodes.stops - nodes.starts > MANY_COPIES)):
+        rows[nodes.starts[node] : nodes.stops[node]].sort()
 
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:

@@ -16,7 +16,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.gaussian import REPULSIONS
-from trigpoint._samplers.window import DrawnLandmarks, Screen, Window
+from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
 # Most proposals drawn at once, and most examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
@@ -173,7 +173,7 @@ class LandmarkDraw:
     def __iter__(self) -> Iterator[np.ndarray]:
         patience = min(self._n, _PATIENCE)
         foreseen = min(self._most_foreseen, 8 * self._queries_at_once)
-        size = _FORESEEN if self._races else foreseen
+        fewest = size = _FORESEEN if self._races else foreseen
         most = min(_MOST_PROPOSALS, self._n)
         if self._screen is None:
             # Without a screen, the points of all proposals are fetched.
@@ -183,6 +183,8 @@ class LandmarkDraw:
         while self.n_drawn < self._k:
             if rejected == patience:
                 proposals, rejected = self._weighted_proposals(), 0
+                # The first of them are accepted, and repel many of the others.
+                size = fewest
             if len(numbers) < size:
                 # Numbers left over from the last window come first.
                 more = self._rng.random((size - len(numbers), 2))
@@ -277,20 +279,32 @@ class LandmarkDraw:
             most = self._most_foreseen
             rows = rows[: passed[most]] if len(passed) > most else rows
             passed = passed[:most]
+        elif self._logs is not None:
+            # Where many proposals were rejected, most of the next ones will be.
+            self._repel_all()
+            may_pass = thresholds[passed] <= self._logs[rows[passed]] + SUM_ROUNDING
+            passed = passed[may_pass]
         return Window(self._index, self._drawn, self._m, rows, thresholds, passed)
+
+    def _repel_all(self) -> None:
+        """Bring the weights of all points up to date."""
+        assert self._logs is not None
+        if self._n_repelled == len(self.found):
+            return
+        new = Neighborhoods.joined(self.found[self._n_repelled :])
+        for rows, squares in self._index.members(new):
+            self._logs[rows] += self._repulsion(squares)
+            self._logs[rows[squares == 0]] = -np.inf
+        self._n_repelled = len(self.found)
+        if self._excluded is not None:
+            self._logs[self._excluded] = -np.inf
 
     def _weighted_proposals(self) -> Proposals:
         """Proposals in proportion to the current weights."""
         if self._logs is None:
             self._logs = np.zeros(self._n)
         if not self._races:
-            new = Neighborhoods.joined(self.found[self._n_repelled :])
-            for rows, squares in self._index.members(new):
-                self._logs[rows] += self._repulsion(squares)
-                self._logs[rows[squares == 0]] = -np.inf
-            self._n_repelled = len(self.found)
-            if self._excluded is not None:
-                self._logs[self._excluded] = -np.inf
+            self._repel_all()
         if self._logs.max() == -np.inf:
             raise ParameterValueError(
                 f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "

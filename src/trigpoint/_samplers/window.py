@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trigpoint._samplers.drawing import Repulsion
 
 # Far more than rounding can change a sum of logarithms.
-_SUM_ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 
 # Proposals that are compared with the landmarks by one call, in low and in high dimension. In high
 # dimension they are first compared with this many landmarks, and only those that may still be
@@ -146,7 +146,7 @@ class Screen:
 
     def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Whether the logarithm of each row's weight may reach its threshold."""
-        passed: np.ndarray = thresholds <= self._log_bounds[rows] + _SUM_ROUNDING
+        passed: np.ndarray = thresholds <= self._log_bounds[rows] + SUM_ROUNDING
         return passed
 
 

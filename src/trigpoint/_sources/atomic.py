@@ -5,6 +5,7 @@ It is written under an unpredictable name in the same folder and then moved.
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,12 +49,25 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
             partial.unlink(missing_ok=True)
 
 
+def followed(path: str | os.PathLike[str]) -> Path:
+    """Return the target of a path, without links; refuse one that somebody else has planted.
+
+    In a sticky folder, such as /tmp, everybody can create a link to a file that only we can write.
+    """
+    link = Path(path)
+    # Windows has no users of this kind, and no sticky folders.
+    is_shared = link.is_symlink() and link.parent.stat().st_mode & stat.S_ISVTX
+    if is_shared and link.lstat().st_uid != os.geteuid():
+        raise PermissionError(f"{path} is a link of another user: write to another name")
+    return Path(os.path.realpath(path))
+
+
 def check_target(path: str | os.PathLike[str], reading: Iterable[Path] = ()) -> Path:
     """Return where a path leads, or reject one that cannot be written.
 
     `reading` are files and folders that are being read and must not be overwritten.
     """
-    name, target = os.fspath(path), Path(os.path.realpath(path))
+    name, target = os.fspath(path), followed(path)
     folder = target.parent
     if any(target.is_relative_to(os.path.realpath(source)) for source in reading):
         raise ParameterValueError(f"{name} is being read: write to another file", "out")

@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._common.checks import refuse_nul
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.atomic import atomic_write, check_target
+from trigpoint._sources.atomic import atomic_write, check_target, followed
 
 # Bytes of the rows that are written together; in Parquet, they are a row group.
 _TOGETHER_BYTES = 16 * 2**20
@@ -45,8 +45,8 @@ class Output:
             )
         name = os.fspath(path)
         refuse_nul("out", name, "write to another name")
-        target = os.path.realpath(path)
-        fitting = [kind for ends, kind in WRITERS.items() if target.lower().endswith(ends)]
+        target = followed(path)
+        fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
             raise ParameterValueError(

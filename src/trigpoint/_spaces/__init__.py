@@ -49,9 +49,13 @@ class Space:
         found, name = self._map(block, rows), f"X under metric={self.name!r}"
         for part in row_blocks(found.shape[0], _MEASURED_ROWS):
             some = found[part].toarray() if isinstance(found, csr_array) else found[part]
-            numbers = rows[part] if np.ndim(rows) else rows + part.start
-            refuse_non_finite(some, name, first_row=numbers)
-            check_magnitude(some, name, may_be_tiny=True)
+            try:
+                refuse_non_finite(
+                    some, name, first_row=rows[part] if np.ndim(rows) else rows + part.start
+                )
+                check_magnitude(some, name, may_be_tiny=True)
+            except ParameterValueError as error:
+                raise ParameterValueError(str(error), "metric") from None
         return found
 
     def _map(self, block: Points, rows: Any) -> Points:
