@@ -181,8 +181,12 @@ def test_masses_of_sparse_points(n_columns, rng):
 
 @pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])
 def test_masses_are_tried_along_graphs_only(by_rule, tried):
-    assert any(graph.by_mass for graph, _ in other_candidates(False, by_rule)) == tried
-    assert not any(graph.by_mass for graph, _ in other_candidates(True, "all"))
+    points = np.zeros((1000, 20))
+    candidates = list(other_candidates(points, 100, 2, 2.0, by_rule))
+    features = list(other_candidates(points, 100, 10, 2.0, "all"))
+    assert any(graph.by_mass for graph, _ in candidates) == tried
+    assert features
+    assert not any(getattr(graph, "by_mass", False) for graph, _ in features)
 
 
 def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph"):

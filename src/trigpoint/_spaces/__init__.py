@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite, refuse_zero_rows
 from trigpoint._common.errors import DamagedFileError, ParameterTypeError, ParameterValueError
-from trigpoint._neighbors.sparse import Points, read_only
+from trigpoint._neighbors.sparse import Points, dense_blocks, read_only
 from trigpoint._numerics.blocks import row_blocks
 
 # Rows that column variances are summed over at once: a fixed number, so that every memory layout
@@ -47,15 +47,16 @@ class Space:
         array of all numbers.
         """
         found, name = self._map(block, rows), f"X under metric={self.name!r}"
-        for part in row_blocks(found.shape[0], _MEASURED_ROWS):
-            some = found[part].toarray() if isinstance(found, csr_array) else found[part]
-            try:
-                refuse_non_finite(
-                    some, name, first_row=rows[part] if np.ndim(rows) else rows + part.start
-                )
-                check_magnitude(some, name, may_be_tiny=True)
-            except ParameterValueError as error:
-                raise ParameterValueError(str(error), "metric") from None
+        try:
+            if isinstance(found, np.ndarray):
+                refuse_non_finite(found, name, first_row=rows)
+            elif not np.isfinite(found.data.sum()):
+                for part in dense_blocks(found):
+                    numbers = rows[part] if np.ndim(rows) else rows + part.start
+                    refuse_non_finite(found[part].toarray(), name, first_row=numbers)
+            check_magnitude(found, name, may_be_tiny=True)
+        except ParameterValueError as error:
+            raise ParameterValueError(str(error), "metric") from None
         return found
 
     def _map(self, block: Points, rows: Any) -> Points:
