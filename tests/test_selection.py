@@ -11,7 +11,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.records import Fit, LandmarkGraph
 from trigpoint._estimators import graph_embedding
-from trigpoint._estimators.graph_embedding import other_candidates, select
+from trigpoint._estimators.graph_embedding import Candidate, other_candidates, select
 from trigpoint._graphs.graph import masses_of
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
@@ -135,7 +135,7 @@ def test_features_take_the_graph_that_keeps_most(rng):
 
 @pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
 def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monkeypatch, tmp_path):
-    by_mass = tp.KNNGraph(5, by_mass=True), ["graph"]
+    by_mass = Candidate(tp.KNNGraph(5, by_mass=True), ["graph"])
     monkeypatch.setattr(graph_embedding, "other_candidates", lambda *_: [by_mass])
     X = rng.normal(size=(1500, 6))
 
@@ -184,9 +184,9 @@ def test_masses_are_tried_along_graphs_only(by_rule, tried):
     points = np.zeros((1000, 20))
     candidates = list(other_candidates(points, 100, 2, 2.0, by_rule))
     features = list(other_candidates(points, 100, 10, 2.0, "all"))
-    assert any(graph.by_mass for graph, _ in candidates) == tried
+    assert any(candidate.graph.by_mass for candidate in candidates) == tried
     assert features
-    assert not any(getattr(graph, "by_mass", False) for graph, _ in features)
+    assert not any(getattr(candidate.graph, "by_mass", False) for candidate in features)
 
 
 def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph"):

@@ -18,7 +18,6 @@ SAMPLERS = [
     tp.EfficientDPP(8, refine=1),
     tp.ExactDPP(8, kernel="linear"),
     tp.RPCholesky(8),
-    tp.GreedyNystrom(8),
     tp.FarthestPoint(8),
     tp.Uniform(8),
     tp.KMeansPlusPlus(8),
@@ -52,12 +51,9 @@ def test_indices_are_rows_of_the_data(sampler, X, small_pools):
     assert sampler.n_features_in_ == 8
 
 
-def test_refinement_and_pool_of_candidates_are_numbered_alike(X, small_pools):
+def test_refinement_numbers_rows_of_the_data(X, small_pools):
     refined = tp.EfficientDPP(8, refine=1, random_state=0).fit(X)
     np.testing.assert_array_equal(refined.refinement_.indices, refined.indices_)
-    greedy = tp.GreedyNystrom(8, pool_size=50, random_state=0).fit(X)
-    assert greedy.pool_.max() > 1000
-    assert np.isin(greedy.indices_, greedy.pool_).all()
 
 
 def test_neighbors_count_rows_of_the_data(X, small_pools):

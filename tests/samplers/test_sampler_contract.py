@@ -15,7 +15,6 @@ SAMPLERS = [
     tp.ExactDPP(8, bandwidth=0.5),
     tp.AnnealedDPP(8, bandwidth=0.5, n_sweeps=3),
     tp.RPCholesky(8),
-    tp.GreedyNystrom(8),
     tp.FarthestPoint(8),
     tp.Uniform(8),
     tp.KMeansPlusPlus(8),
