@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import trigpoint as tp
-from experiments.data.mnist import load_mnist
+from experiments.data import load_mnist
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import RedundantEigenvectorsWarning

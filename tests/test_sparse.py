@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from experiments.data.mnist import load_mnist
+from experiments.data import load_mnist
 from trigpoint._geometry import local_covariances
 from trigpoint._pool import Pool
 

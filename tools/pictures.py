@@ -1,8 +1,8 @@
-"""Pictures of the documentation that a build cannot draw: those of the recipes and of a report.
+"""Pictures of the documentation that a build cannot draw: of the recipes, a scan and a report.
 
 ``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with
-the file that the recipe needs, and keeps the picture that the code saves. Chromium
-draws the report.
+the file that the recipe needs, and keeps the picture that the code saves. It draws a slice of a CT
+scan, and Chromium draws the report.
 """
 
 import argparse
@@ -55,6 +55,29 @@ def draw_report() -> Path:
         return _keep(folder / "report.png", "report.png", width=720)
 
 
+def draw_slice(data: Path) -> Path:
+    """Draw a slice of a CT scan around its parotid glands and brainstem, with their outlines."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from experiments.data.scans import read_volumes
+
+    (scan,) = read_volumes(data / "ct" / "rtog-0522c0002")
+    organs = {1: "#f0e442", 2: "#009e73", 3: "#56b4e9"}
+    # The slice whose smallest organ is largest, cropped as the patches are: no face is shown.
+    sizes = [[(part == organ).sum() for organ in organs] for part in scan.classes.T]
+    across = int(np.min(sizes, axis=1).argmax())
+    left, back = np.isin(scan.classes[:, :, across], list(organs)).nonzero()
+    window = slice(left.min() - 20, left.max() + 20), slice(back.min() - 20, back.max() + 20), across
+    figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+    ax.imshow(scan.hu[window].T, cmap="gray", vmin=-200, vmax=300)
+    for organ, color in organs.items():
+        ax.contour(scan.classes[window].T == organ, levels=[0.5], colors=color, linewidths=1.5)
+    ax.axis("off")
+    with _elsewhere() as folder:
+        figure.savefig(folder / "slice.png", dpi=120)
+        return _keep(folder / "slice.png", "slice.png")
+
+
 def _keep(drawn: Path, name: str, width: int = 1400) -> Path:
     """Put a picture in its place, with as many pixels and colors as it needs."""
     from PIL import Image
@@ -80,13 +103,16 @@ def _elsewhere() -> Iterator[Path]:
 def main() -> None:
     """Draw what is named, or everything."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *RECIPES, "report"])
+    parser.add_argument("names", nargs="*", choices=[[], *RECIPES, "slice", "report"])
     parser.add_argument("--data", type=Path, default=os.environ.get("TRIGPOINT_DATA", "."))
     options = parser.parse_args()
     os.environ["MPLBACKEND"] = "Agg"
-    for name in options.names or [*RECIPES, "report"]:
-        data = Path(options.data).absolute()
-        made = draw_report() if name == "report" else draw_recipe(name, data)
+    data = Path(options.data).absolute()
+    for name in options.names or [*RECIPES, "slice", "report"]:
+        if name in RECIPES:
+            made = draw_recipe(name, data)
+        else:
+            made = draw_slice(data) if name == "slice" else draw_report()
         print(f"{made}: {made.stat().st_size / 1000:.0f} kB")
 
 

@@ -9,10 +9,31 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Folders of pages whose code is worth running, besides the tutorial.
+# Pages and folders of pages whose code is worth running.
+PAGES = "tutorial", "paper/line-by-line"
 FOLDERS = "guide/", "recipes/"
 
 _FENCE = re.compile(r"^(```+|:::+)(?P<kind>[^\n]*)\n(?P<body>.*?)^\1$\n?", re.MULTILINE | re.DOTALL)
+
+
+_INCLUDE = re.compile(
+    r"^```{literalinclude} (?P<file>\S+)\n:pyobject: (?P<name>\w+)\n```$", re.MULTILINE
+)
+
+
+def expand(page: str, folder: Path) -> str:
+    """Replace functions that a page includes from files of its folder by their code."""
+
+    def block(found: re.Match[str]) -> str:
+        code = (folder / found["file"]).read_text(encoding="utf-8")
+        (node,) = (
+            node
+            for node in ast.parse(code).body
+            if isinstance(node, ast.FunctionDef) and node.name == found["name"]
+        )
+        return f"```python\n{ast.get_source_segment(code, node)}\n```"
+
+    return _INCLUDE.sub(block, page)
 
 
 def plain(text: str) -> str:
@@ -74,9 +95,10 @@ def offer(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Write the notebook of a page that has code, and tell the template its name."""
-    if doctree is None or not (name == "tutorial" or name.startswith(FOLDERS)):
+    if doctree is None or not (name in PAGES or name.startswith(FOLDERS)):
         return
-    made = of_page(app.env.doc2path(name).read_text(encoding="utf-8"))
+    page = app.env.doc2path(name)
+    made = of_page(expand(page.read_text(encoding="utf-8"), page.parent))
     if any(cell["cell_type"] == "code" for cell in made["cells"]):
         target = Path(app.outdir) / f"{name}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+# The one page of the folder that is not about an experiment.
+LINE_BY_LINE = "paper/line-by-line"
+
 
 def verdicts(paper: str) -> dict[str, str]:
     """The paragraph that begins with "Here", by the experiment that its section links to."""
@@ -19,7 +22,7 @@ def verdicts(paper: str) -> dict[str, str]:
 
 def insert(app: Sphinx, name: str, source: list[str]) -> None:
     """Put it below the picture."""
-    if name.startswith("paper/"):
+    if name.startswith("paper/") and name != LINE_BY_LINE:
         paper = Path(app.srcdir, "paper.md")
         app.env.note_dependency(str(paper))
         verdict = verdicts(paper.read_text(encoding="utf-8"))[name.removeprefix("paper/")]

@@ -35,7 +35,7 @@ def algorithm_2(X, k, m, sigma, rng):
 
 
 def bhattacharyya(x, y, A, B):
-    """Distance of two Gaussians, equation 9."""
+    """Distance of two Gaussians, equation 7."""
     C, difference = (A + B) / 2, x - y
     volumes = np.linalg.det(C) / np.sqrt(np.linalg.det(A) * np.linalg.det(B))
     return difference @ np.linalg.solve(C, difference) / 8 + np.log(volumes) / 2

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn import datasets
 
 import trigpoint as tp
-from experiments.data.ct_patches import load_ct_patches
-from experiments.data.mnist import load_mnist
+from experiments.data import cut_patches, load_mnist
 from experiments.framework.experiment import Settings
 
 # Points, and classes where there are any.
@@ -296,9 +295,7 @@ def _ct(folder: str, shape: tuple[int, int, int]) -> Callable[[Settings], Labele
     """Patches of CT scans, as many of each organ as of their surroundings."""
 
     def load(settings: Settings) -> Labeled:
-        patches = load_ct_patches(
-            settings.find(folder), patch_shape=shape, n_patches=8000, random_state=0
-        )
+        patches = cut_patches(settings.find(folder), patch_shape=shape, per_class=2000)
         return patches.X, patches.y
 
     return load

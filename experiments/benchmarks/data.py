@@ -3,9 +3,8 @@
 import numpy as np
 
 import trigpoint as tp
-from experiments.data.mnist import load_mnist
+from experiments.data import load_mnist, load_patches
 from experiments.framework.experiment import Settings
-from experiments.paper.patches import load_patches
 
 NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
 

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped, mean
+from experiments.page import Page, grouped, mean
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BHATTACHARYYA,
@@ -18,6 +16,7 @@ from experiments.paper.classification import (
     runs_text,
     scored,
 )
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import (
     DiffusionMaps,
     EfficientDPP,

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.experiment import Row
-from experiments.framework.page import Page
-from experiments.framework.summary import (
+from experiments.page import (
     CORRECTED,
     PAIRED_TEST,
     RESAMPLED_TEST,
     Comparison,
+    Page,
     column,
     compare,
     grouped,
     holm,
 )
+from experiments.runner import Row
 from trigpoint import (
     EfficientDPP,
     KMeansLandmarks,

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from experiments.data.mnist import load_mnist
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import (
+from experiments.data import load_mnist
+from experiments.page import (
     PAIRED_TEST,
+    Page,
     column,
     compare,
     grouped,
+    legend_below,
     with_error,
 )
 from experiments.paper.classification import (
@@ -26,6 +26,7 @@ from experiments.paper.classification import (
     paper_dpp,
 )
 from experiments.paper.headneck import patch_task
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import KNNGraph, LaplacianEigenmaps
 
 RUNS = 3
@@ -163,8 +164,7 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
             panel.set_xscale("log")
             panel.set_xticks(at, [str(count) for count in at])
             panel.minorticks_off()
-        handles, labels = axes[0][0].get_legend_handles_labels()
-        axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        legend_below(axes[0], ncols=3)
 
 
 PARAMETERS = {

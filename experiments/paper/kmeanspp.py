@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import column, grouped
+from experiments.page import Page, column, grouped
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, ExactDPP, KMeansPlusPlus
 
 # The landmarks chosen before (the blue and the black cross), and the candidates (the discs): both

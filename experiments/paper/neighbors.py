@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import column, grouped, standard_error
 from experiments.internals import (
     LandmarkGraph,
     Landmarks,
@@ -22,6 +19,8 @@ from experiments.internals import (
     thread_count,
     weighted_graph,
 )
+from experiments.page import Page, column, grouped, standard_error
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KNNGraph
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import (

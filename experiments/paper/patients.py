@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import (
+from experiments.data import UNIT_HU, WINDOW_HU, load_patches
+from experiments.page import (
     CORRECTED,
     PAIRED_TEST,
     Comparison,
+    Page,
     column,
     compare,
     grouped,
@@ -29,7 +29,7 @@ from experiments.paper.classification import (
     Task,
     mean_and_spread,
 )
-from experiments.paper.patches import UNIT_HU, WINDOW_HU, load_patches
+from experiments.runner import Experiment, Row, Settings
 
 RUNS, N_COMPONENTS, N_LANDMARKS = 10, 50, 500
 QUICK_COMPONENTS, QUICK_LANDMARKS = 20, 150

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import (
+from experiments.page import (
     PAIRED_TEST,
     Comparison,
+    Page,
     column,
     compare,
     grouped,
@@ -23,6 +22,7 @@ from experiments.paper.table1 import (
     error_columns,
     trace_errors,
 )
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP
 
 SURFACES_SHOWN = ("roll", "bowl")

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.mnist import load_mnist
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import column, grouped, with_error
+from experiments.data import TRAIN_SHARE, load_mnist, load_patches, split_rows
+from experiments.page import Page, column, grouped, legend_below, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
-from experiments.paper.patches import TRAIN_SHARE, load_patches, split_rows
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 
 Cells = dict[tuple[Any, ...], list[Row]]
@@ -291,10 +289,7 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
             n_points = next(row["n_points"] for row in rows if row["data"] == data)
             panel.set(xlabel="landmarks k", title=f"{n_points:,} {DATA[data].title}")
         axes[0][0].set_ylabel("seconds")
-        by_label: dict[str, Any] = {}
-        for panel in axes[0]:
-            by_label |= dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))
-        axes[0][0].figure.legend(by_label.values(), by_label, loc="outside lower center", ncols=3)
+        legend_below(axes[0], ncols=3)
 
 
 PARAMETERS = {"n_neighbors": N_NEIGHBORS, "bandwidth": BANDWIDTH, "dtype": "float32"}

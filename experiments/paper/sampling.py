@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import (
+from experiments.page import (
     PAIRED_TEST,
     Comparison,
+    Page,
     column,
     compare,
     grouped,
@@ -18,6 +17,7 @@ from experiments.framework.summary import (
     with_error,
 )
 from experiments.paper.table1 import SURFACES
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, ExactDPP, Uniform
 from trigpoint.datasets import make_swiss_roll
 
@@ -139,7 +139,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         """The paper says that the standard DPP almost entirely neglects the inner part of the roll,
         and that geodesic and efficient sampling do not."""
     )
-    _draw(groups, n, settings.seed, page)
+    _draw(groups, n, 0, page)
     with page.details("How it was run, and what the columns are"):
         _describe(n, page)
     _show_summary(groups, page)

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import PAIRED_TEST, column, compare, grouped, with_error
+from experiments.page import PAIRED_TEST, Page, column, compare, grouped, with_error
+from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, ExactDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 from trigpoint.metrics import nystrom_error, optimal_error

@@ -1,4 +1,4 @@
-"""Trace-norm error of landmarks, and the least it can be."""
+"""Trace-norm error of landmarks, the factor behind it, and the least it can be."""
 
 import tracemalloc
 from decimal import Decimal, localcontext
@@ -56,6 +56,39 @@ def test_repeated_and_coincident_landmarks_add_nothing(rng):
     for repeated in (np.tile(rows, 3), np.append(rows, np.arange(90, 100))):
         assert metrics.nystrom_error(X, repeated, 1.0) == pytest.approx(once, rel=1e-9)
         assert metrics.nystrom_error(X, X[repeated], 1.0) == pytest.approx(once, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [300, 200_000])
+def test_factor_is_that_of_the_dense_formula(rng, dtype, n):
+    """Also of more rows than a block of the kernel holds."""
+    X = rng.normal(size=(n, 3)).astype(dtype)
+    rows = rng.choice(n, 12, replace=False)
+    points, few = X[rows].astype(np.float64), X[:300].astype(np.float64)
+    cross = kernel(few, points, 0.5)
+    expected = cross @ np.linalg.solve(kernel(points, points, 0.5), cross.T)
+    for landmarks in (rows, X[rows]):
+        F = metrics.nystrom_factor(X, landmarks, 0.5)
+        assert F.shape == (n, 12)
+        assert F.dtype == np.float64
+        np.testing.assert_allclose(F[:300] @ F[:300].T, expected, atol=1e-10)
+        np.testing.assert_allclose(F[rows] @ F[rows].T, kernel(points, points, 0.5), atol=1e-10)
+        error = metrics.nystrom_error(X, landmarks, 0.5)
+        assert n - np.square(F).sum() == pytest.approx(error, rel=1e-8, abs=1e-10)
+
+
+def test_factor_of_dependent_landmarks_has_fewer_columns(rng):
+    X = rng.normal(size=(100, 3))
+    X[90:] = X[:10]
+    once = metrics.nystrom_factor(X, np.arange(20), 1.0)
+    twice = metrics.nystrom_factor(X, np.append(np.arange(20), np.arange(90, 100)), 1.0)
+    assert once.shape == twice.shape == (100, 20)
+    np.testing.assert_allclose(twice @ twice.T, once @ once.T, atol=1e-10)
+    cross = kernel(X, X[:20], 1.0)
+    inverse = np.linalg.pinv(kernel(X[:20], X[:20], 1.0), hermitian=True)
+    np.testing.assert_allclose(once @ once.T, cross @ inverse @ cross.T, atol=1e-8)
+    # Points that nearly coincide for the kernel span one direction.
+    assert metrics.nystrom_factor(X, np.arange(20), 1e9).shape == (100, 1)
 
 
 def exact_error(X, points, bandwidth):

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
 import trigpoint as tp
-from experiments.data.mnist import load_mnist
+from experiments.data import load_mnist
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import _preserved
 from trigpoint.metrics._preserved import compare_neighborhoods, ranked_neighbors

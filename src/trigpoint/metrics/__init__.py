@@ -1,7 +1,7 @@
 """Quality of landmarks, of their graph and of the embedding."""
 
 from trigpoint.metrics._agreement import neighborhood_agreement
-from trigpoint.metrics._approximation import nystrom_error, optimal_error
+from trigpoint.metrics._approximation import nystrom_error, nystrom_factor, optimal_error
 from trigpoint.metrics._coverage import coverage_radius
 from trigpoint.metrics._neighborhoods import neighbor_recall, shortcut_rate
 from trigpoint.metrics._quality import Quality
@@ -21,6 +21,7 @@ __all__ = [
     "neighbor_recall",
     "neighborhood_agreement",
     "nystrom_error",
+    "nystrom_factor",
     "optimal_error",
     "rank_correlation",
     "shortcut_rate",

@@ -8,7 +8,7 @@ import numpy as np
 from trigpoint._common.checks import check_bool, check_count, check_dense, check_positive
 from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.residual.factor import unexplained_variances
+from trigpoint._numerics.residual.factor import nystrom_rows, unexplained_variances
 from trigpoint.metrics._checks import as_landmarks, as_matrix
 
 
@@ -46,6 +46,7 @@ def nystrom_error(
 
     See Also
     --------
+    nystrom_factor : The approximation itself, by its factor.
     optimal_error : The smallest possible error of any approximation of the same rank.
 
     Notes
@@ -79,6 +80,53 @@ def nystrom_error(
             variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
         error += float(variances.sum())
     return error / len(X) if relative else error
+
+
+def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
+    """Factor F of the Nystrom approximation ``F F^T`` of the Gaussian kernel.
+
+    ``F F^T = K_XJ pinv(K_JJ) K_JX``, where J are the landmarks: rows of F are coordinates of the
+    points in the span of the landmarks, in the feature space of the kernel. Products and leading
+    eigenvectors of the approximation, ``F (F^T v)`` and those of the small ``F^T F``, need no
+    matrix of size n x n.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points.
+    landmarks : array-like of int of shape (k,), or of shape (k, d)
+        Rows of `X`, or landmark points that need not be rows.
+    bandwidth : float
+        Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
+
+    Returns
+    -------
+    F : float64 ndarray of shape (n, r)
+        r is the numerical rank of ``K_JJ``: k, or less if landmarks repeat or crowd together.
+
+    See Also
+    --------
+    nystrom_error : The error of the approximation, ``n - (F**2).sum()``, without storing F.
+
+    Notes
+    -----
+    F comes from the factorization that `nystrom_error` describes, ``F = K_XB L^-T``, where B are r
+    independent landmarks and ``K_BB = L L^T``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> F = nystrom_factor(X, [1], bandwidth=1.0)
+    >>> (F @ F.T).round(3)
+    array([[0.368, 0.607, 0.368],
+           [0.607, 1.   , 0.607],
+           [0.368, 0.607, 0.368]])
+    """
+    X = as_matrix("X", X)
+    points, _ = as_landmarks(X, landmarks)
+    bandwidth = check_positive("bandwidth", bandwidth)
+    return np.hstack([columns for _, columns in nystrom_rows(X, points, bandwidth)]).T
 
 
 def optimal_error(

@@ -177,13 +177,13 @@ class PoolFactor:
         self.variances[place] = 0
 
 
-def unexplained_variances(
+def nystrom_rows(
     X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
+    """Yield blocks of rows of `X`, and their columns (r, b) of ``F'``.
 
-    That is its part of the trace error. All in float64, from a factor with diagonal pivoting, which
-    leaves out landmarks that others make redundant.
+    ``FF'`` is the Nystrom approximation of the kernel. All in float64, from a factor with diagonal
+    pivoting, which leaves out landmarks that others make redundant.
     """
     basis, factor = independent_landmarks(landmarks, bandwidth)
     for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
@@ -191,9 +191,20 @@ def unexplained_variances(
         kernel = gaussian(squared_distances(x, basis), bandwidth)
         # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution loses
         # fewer digits than the condition number suggests.
-        explained = solve_triangular(
-            factor, kernel.T, trans="T", overwrite_b=True, check_finite=False
+        yield (
+            block,
+            solve_triangular(factor, kernel.T, trans="T", overwrite_b=True, check_finite=False),
         )
+
+
+def unexplained_variances(
+    X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
+
+    That is its part of the trace error.
+    """
+    for block, explained in nystrom_rows(X, landmarks, bandwidth, block_bytes):
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
 
 

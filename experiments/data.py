@@ -1,0 +1,317 @@
+"""Readers of real data: MNIST, and labeled patches of CT scans of the head and neck.
+
+Nothing is downloaded.
+"""
+
+import gzip
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import ndimage
+
+# MNIST ----------------------------------------------------------------------------------------
+
+
+def load_mnist(folder: str | Path, *, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
+    """Images of MNIST as float32 rows from 0 to 1, and their digits.
+
+    `split` is "train" or "test". The folder holds files such as ``train-images-idx3-ubyte``, as
+    they are or compressed (``.gz``).
+    """
+    prefix = {"train": "train", "test": "t10k"}[split]
+    images = _read_idx(Path(folder), f"{prefix}-images-idx3-ubyte", n_dims=3)
+    labels = _read_idx(Path(folder), f"{prefix}-labels-idx1-ubyte", n_dims=1)
+    if len(images) != len(labels) or images.shape[1:] != (28, 28):
+        raise ValueError(f"{folder} has images {images.shape} and {len(labels)} labels")
+    X = images.reshape(len(images), -1).astype(np.float32)
+    X /= 255
+    return X, labels.astype(np.int64)
+
+
+def _read_idx(folder: Path, name: str, *, n_dims: int) -> np.ndarray:
+    """Read an idx file of unsigned bytes with `n_dims` dimensions, compressed or not."""
+    path = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+    if path is None:
+        raise FileNotFoundError(f"{name} (or the same with .gz) not found in {folder}")
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    # Four bytes: two zeros, 8 for unsigned bytes, the number of dimensions. Then their sizes.
+    header = 4 + 4 * n_dims
+    if content[:4] != bytes([0, 0, 8, n_dims]) or len(content) < header:
+        raise ValueError(f"{path} does not start like an idx file of bytes in {n_dims} dimensions")
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", count=n_dims, offset=4))
+    if len(content) - header != math.prod(shape):
+        raise ValueError(f"{path} holds {len(content) - header} bytes of data for shape {shape}")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+# CT scans -------------------------------------------------------------------------------------
+
+CLASS_NAMES = ("surroundings", "brainstem", "left parotid", "right parotid")
+NO_CLASS = 255
+
+# The classes as OpenKBP calls them; the numbers are also the labels in the NIfTI files.
+_ROI_NAMES = {1: "Brainstem", 2: "LeftParotid", 3: "RightParotid"}
+_OPENKBP_OFFSET = 1024
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A labeled scan, with axes toward the patient's left, the back and the head.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file or folder.
+    hu : ndarray of shape (a, b, c)
+        Hounsfield units.
+    classes : uint8 ndarray of shape (a, b, c)
+        0 for no organ, an index into `CLASS_NAMES`, or `NO_CLASS` where organs overlap.
+    recorded : bool ndarray of shape (a, b, c) or None
+        Where the intensities are known; ``None`` if they are known everywhere.
+    voxel_mm : tuple of float
+        Sizes of a voxel along the axes.
+    """
+
+    name: str
+    hu: np.ndarray
+    classes: np.ndarray
+    recorded: np.ndarray | None
+    voxel_mm: tuple[float, ...]
+
+
+def read_volumes(path: Path) -> Iterator[Volume]:
+    """Read the volumes of a file or folder one at a time, so that only one is in memory.
+
+    A volume is a folder with ``ct.nii.gz`` (Hounsfield units) and ``labels.nii.gz`` (1 brainstem,
+    2 left parotid, 3 right parotid, anything else other), or an ``.npz`` file of OpenKBP.
+    """
+    if path.is_file():
+        yield _read_npz(path)
+    elif (path / "ct.nii.gz").is_file():
+        yield _read_nifti(path)
+    elif files := sorted(path.glob("*.npz"), key=_natural_order):
+        yield from map(_read_npz, files)
+    else:
+        raise FileNotFoundError(f"{path} has neither ct.nii.gz and labels.nii.gz nor .npz files")
+
+
+def _natural_order(path: Path) -> list[tuple[int, str]]:
+    """Sort ``pt_9`` before ``pt_10``."""
+    parts: list[str] = re.findall(r"\d+|\D+", path.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _read_nifti(folder: Path) -> Volume:
+    import nibabel as nib
+
+    to_left_back_head = nib.orientations.axcodes2ornt("LPS")
+    turned = []
+    for name in ("ct.nii.gz", "labels.nii.gz"):
+        image = nib.load(folder / name)
+        now = nib.io_orientation(image.affine)
+        turned.append(image.as_reoriented(nib.orientations.ornt_transform(now, to_left_back_head)))
+    ct, labels = turned
+    if ct.shape != labels.shape or not np.allclose(ct.affine, labels.affine, atol=1e-3):
+        raise ValueError(f"ct.nii.gz and labels.nii.gz in {folder} do not lie on the same grid")
+    hu, values = (np.asanyarray(image.dataobj) for image in turned)
+    classes = np.where(np.isin(values, tuple(_ROI_NAMES)), values, 0).astype(np.uint8)
+    voxel_mm = tuple(float(size) for size in ct.header.get_zooms())
+    return Volume(folder.resolve().name, hu, classes, None, voxel_mm)
+
+
+def _read_npz(path: Path) -> Volume:
+    with np.load(path, allow_pickle=False) as file:
+        ct, labels = file["ct"], file["labels"]
+        names, voxel_mm = [str(name) for name in file["roi_names"]], file["voxel_mm"]
+    classes = np.zeros(ct.shape, np.uint8)
+    for number, name in _ROI_NAMES.items():
+        inside = (labels >> names.index(name)) & 1 == 1
+        # Where two organs overlap, the class is unknown.
+        classes[inside] = np.where(classes[inside] == 0, number, NO_CLASS)
+    hu = np.clip(ct, 0, 4095).astype(np.int16) - np.int16(_OPENKBP_OFFSET)
+    # The arrays run toward the back, left and feet: swap the first two axes, reverse the third.
+    hu, classes, recorded = (
+        array.transpose(1, 0, 2)[:, :, ::-1] for array in (hu, classes, ct > 0)
+    )
+    back, left, feet = (float(size) for size in voxel_mm)
+    return Volume(path.stem, hu, classes, recorded, (left, back, feet))
+
+
+# Patches of CT scans --------------------------------------------------------------------------
+
+# Well above air (-1000) and well below fat (-100): a voxel that is a third air still counts.
+_TISSUE_HU = -300
+
+# Soft tissue; anything darker or brighter is clipped.
+WINDOW_HU = (-200.0, 300.0)
+
+# The paper gives a bandwidth of 5 and no unit of intensity. With this one, the bandwidth bears the
+# same relation to distances of patches as to those of digits, whose pixels range from 0 to 1: in
+# both, the nearest of 2,000 others is 1.1 bandwidths away in the median.
+UNIT_HU = 140.0
+
+SOURCES = {"openkbp": "openkbp", "rtog": "rtog-0522c0002"}
+
+# At the paper's resolution, about 40,000 of some 150,000 patches of three scans can be of organs.
+ORGAN_SHARE = 0.3
+
+# As in the paper, slightly more than half of the patches are for training.
+TRAIN_SHARE = 80 / 150
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Labeled patches, ordered by volume: points, classes, and the volume (patient) of each."""
+
+    X: np.ndarray
+    y: np.ndarray
+    patients: np.ndarray
+
+
+def cut_patches(
+    source: str | Path,
+    *,
+    patch_shape: Shape = (7, 7, 3),
+    per_class: int | None = None,
+    margin: float = 20.0,
+    window: tuple[float, float] | None = WINDOW_HU,
+) -> Patches:
+    """Cut patches out of CT scans of the head and neck, in float32.
+
+    A patch has the class of the voxel at its center: brainstem, left or right parotid gland, or the
+    tissue around them. Patches that would extend beyond the volume are left out. OpenKBP records
+    intensities only within a mask and within the labeled organs: a patch across that edge would
+    show the outline of its own label, so it is left out too.
+
+    Parameters
+    ----------
+    source : path
+        What `read_volumes` reads.
+    patch_shape : three odd int
+        Size in voxels.
+    per_class : int or None
+        How many patches to draw from each class; ``None`` takes every patch.
+    margin : float
+        Millimeters by which the bounding box of a scan's three organs is grown on all sides.
+        Surroundings are in that box, within its largest connected part above -300 HU. That
+        excludes air around the head, airways, and objects that do not touch the head.
+    window : pair of float or None
+        Hounsfield units mapped to 0 and 1; values outside are clipped. ``None`` keeps Hounsfield
+        units.
+    """
+    regions = [_region(volume, patch_shape, margin) for volume in read_volumes(Path(source))]
+    # One long list of the candidates of all volumes, from which rows are drawn.
+    places = [np.flatnonzero(classes != NO_CLASS) for _, classes in regions]
+    y = np.concatenate(
+        [classes.flat[at] for (_, classes), at in zip(regions, places, strict=True)]
+    ).astype(np.int64)
+    patients = np.repeat(np.arange(len(places)), [len(at) for at in places])
+    rows = np.arange(len(y)) if per_class is None else _balanced(y, per_class)
+    starts = np.cumsum([0, *map(len, places)])
+    X = np.empty((len(rows), math.prod(patch_shape)), np.float32)
+    for number, ((hu, classes), at) in enumerate(zip(regions, places, strict=True)):
+        mine = slice(*np.searchsorted(rows, starts[number : number + 2]))
+        windows = sliding_window_view(_scaled(hu, window), patch_shape)
+        where = np.unravel_index(at[rows[mine] - starts[number]], classes.shape)
+        X[mine] = windows[where].reshape(-1, X.shape[1])
+    return Patches(X, y[rows], patients[rows])
+
+
+def _scaled(hu: np.ndarray, window: tuple[float, float] | None) -> np.ndarray:
+    hu = hu.astype(np.float32)
+    if window is None:
+        return hu
+    low, high = window
+    return ((np.clip(hu, low, high) - low) / (high - low)).astype(np.float32)
+
+
+def _region(volume: Volume, shape: Shape, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """Box that patches may come from, and the class of each position of a patch in it."""
+    organs = (volume.classes > 0) & (volume.classes != NO_CLASS)
+    box = ndimage.find_objects(organs.astype(np.uint8))
+    if not box:
+        raise ValueError(f"{volume.name} has no voxel of {', '.join(CLASS_NAMES[1:])}")
+    centers, reach = [], []
+    for axis, span in enumerate(box[0]):
+        half, grow = shape[axis] // 2, int(margin / volume.voxel_mm[axis])
+        low = max(span.start - grow, half)
+        high = min(span.stop + grow, volume.hu.shape[axis] - half)
+        if low >= high:
+            raise ValueError(f"patches of {shape} do not fit around any organ of {volume.name}")
+        centers.append(slice(low, high))
+        reach.append(slice(low - half, high + half))
+    hu = np.ascontiguousarray(volume.hu[tuple(reach)])
+    classes = volume.classes[tuple(centers)].copy()
+    tissue = _largest_component(volume.hu[tuple(centers)] > _TISSUE_HU)
+    classes[(classes == 0) & ~tissue] = NO_CLASS
+    if volume.recorded is not None:
+        whole = ndimage.minimum_filter(volume.recorded[tuple(reach)].astype(np.uint8), size=shape)
+        inner = tuple(slice(n // 2, size - n // 2) for n, size in zip(shape, hu.shape, strict=True))
+        classes[whole[inner] == 0] = NO_CLASS
+    return hu, classes
+
+
+def _largest_component(mask: np.ndarray) -> np.ndarray:
+    numbered, count = ndimage.label(mask)
+    if count <= 1:
+        return mask
+    largest: np.ndarray = numbered == 1 + np.argmax(np.bincount(numbered.ravel())[1:])
+    return largest
+
+
+def _balanced(y: np.ndarray, per_class: int) -> np.ndarray:
+    """Rows with the same number of each class, ascending."""
+    rng = np.random.default_rng(0)
+    drawn = []
+    for number, name in enumerate(CLASS_NAMES):
+        members = np.flatnonzero(y == number)
+        if len(members) < per_class:
+            raise ValueError(f"no {per_class} patches of {name}: there are {len(members)}")
+        drawn.append(members[rng.choice(len(members), per_class, replace=False, shuffle=False)])
+    return np.sort(np.concatenate(drawn))
+
+
+@lru_cache(maxsize=2)
+def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
+    """Patches of the head-and-neck experiment: of organs, and of surroundings to fill them up."""
+    every = cut_patches(folder / SOURCES[source])
+    rng = np.random.default_rng(0)
+    n_organs = round(ORGAN_SHARE * n_patches)
+    parts = [
+        rng.choice(np.flatnonzero(every.y > 0), n_organs, replace=False),
+        rng.choice(np.flatnonzero(every.y == 0), n_patches - n_organs, replace=False),
+    ]
+    rows = np.sort(np.concatenate(parts))
+    unit = np.float32((WINDOW_HU[1] - WINDOW_HU[0]) / UNIT_HU)
+    return Patches(every.X[rows] * unit, every.y[rows], every.patients[rows])
+
+
+def split_rows(patches: Patches, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows for training and for testing, drawn again for every seed.
+
+    By "patch", as in the paper, neighboring and overlapping patches fall on both sides. By
+    "patient", whole patients are held back.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(patches.y)
+    wanted = round(TRAIN_SHARE * n)
+    if split == "patch":
+        order = rng.permutation(n)
+        return order[:wanted], order[wanted:]
+    counts = np.bincount(patches.patients)
+    order = rng.permutation(np.flatnonzero(counts))
+    # As many patients as come closest to the number of patches.
+    sums = np.cumsum(counts[order])[:-1]
+    n_train = 1 + int(np.argmin(np.abs(sums - wanted)))
+    trained = np.isin(patches.patients, order[:n_train])
+    return rng.permutation(np.flatnonzero(trained)), rng.permutation(np.flatnonzero(~trained))

@@ -1,1 +1,0 @@
-"""Readers of the real data: `mnist`, and `patches` of CT `scans`. Nothing is downloaded."""

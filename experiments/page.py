@@ -1,0 +1,312 @@
+"""What experiments show: pages of text, tables and pictures, and the numbers in them."""
+
+import statistics
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Row = dict[str, Any]
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.markersize": 4,
+}
+
+
+class Page:
+    """A page that grows from top to bottom, and the pictures beside it."""
+
+    def __init__(self, folder: Path, name: str, title: str) -> None:
+        self.folder, self.name = folder, name
+        self._parts = [f"# {title}"]
+
+    def heading(self, title: str) -> None:
+        """Add a heading."""
+        self._parts.append(f"## {title}")
+
+    def text(self, paragraph: str) -> None:
+        """Add a paragraph, rewrapped."""
+        self._parts.append(_wrapped(paragraph))
+
+    def items(self, lines: Sequence[str]) -> None:
+        """Add a list."""
+        self._parts.append("\n".join(_wrapped(f"- {line}", indent="  ") for line in lines))
+
+    def table(
+        self,
+        columns: Sequence[str] | Mapping[str, Callable | None],
+        rows: Sequence[Sequence[Any]],
+        fill: str | None = None,
+    ) -> None:
+        """Add a table; columns after the first are aligned to the right.
+
+        Parameters
+        ----------
+        columns : sequence of str, or mapping to `min`, `max` or None
+            Headings. A column with `min` or `max` shows its best cells in bold.
+        rows : sequence of sequences of str or Cell
+        fill : str or None
+            Fills rows that are too short, such as those of methods that failed.
+        """
+        best = [None] * len(columns)
+        if isinstance(columns, Mapping):
+            best = [_best(rows, place, choose) for place, choose in enumerate(columns.values())]
+        lines = [list(columns), ["---", *("---:" for _ in list(columns)[1:])]]
+        for row in rows:
+            short = len(columns) - len(row)
+            if short < 0 or (short and fill is None):
+                raise ValueError(f"every row needs {len(columns)} cells: {row}")
+            lines.append([*map(_shown, row, best), *([fill or ""] * short)])
+        self._parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+
+    @contextmanager
+    def picture(self, describe: str, **layout: Any) -> Iterator[Any]:
+        """Axes of a new picture, as ``matplotlib.pyplot.subplots`` gives them for `layout`."""
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        with matplotlib.rc_context(_STYLE):
+            # Not through pyplot: the caller's backend and open figures are left alone.
+            figure = Figure(figsize=layout.pop("figsize", (9, 3.6)), layout="constrained")
+            FigureCanvasAgg(figure)
+            yield figure.subplots(**layout)
+            file = f"{self.name}.png"
+            figure.savefig(self.folder / file, dpi=130, metadata={"Software": None})
+        self._parts.append(f"![{describe}]({file})")
+
+    @contextmanager
+    def details(self, summary: str) -> Iterator[None]:
+        """Fold away what is added within, without headings, behind a line to press."""
+        self._parts.append(f"<details>\n<summary>{summary}</summary>")
+        yield
+        self._parts.append("</details>")
+
+    def write(self) -> Path:
+        """Write the page."""
+        path = self.folder / f"{self.name}.md"
+        path.write_text("\n\n".join(self._parts) + "\n", encoding="utf-8")
+        return path
+
+    def write_into(self, path: Path) -> None:
+        """Replace what another page has between two comments with the name of this one."""
+        text = path.read_text(encoding="utf-8")
+        first, last = f"<!-- {self.name} -->", f"<!-- end of {self.name} -->"
+        before, found, rest = text.partition(first)
+        _, ended, after = rest.partition(last)
+        if not (found and ended):
+            raise ValueError(f"{path} has no lines {first} and {last}")
+        parts = "\n\n".join([first, *self._parts[1:], last])
+        path.write_text(before + parts + after, encoding="utf-8")
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        100,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _best(rows: Sequence[Sequence[Any]], place: int, choose: Callable | None) -> str | None:
+    """Text of the best cell of a column; others with the same text are as good."""
+    cells = [row[place] for row in rows if place < len(row)]
+    cells = [cell for cell in cells if isinstance(cell, Cell) and cell.value is not None]
+    return choose(cells, key=lambda cell: cell.value).text if choose and len(cells) > 1 else None
+
+
+def _shown(cell: Any, best: str | None) -> str:
+    text = cell.text if isinstance(cell, Cell) else str(cell)
+    return f"**{text}**" if isinstance(cell, Cell) and text == best else text
+
+
+def legend_below(panels: Sequence[Any], **options: Any) -> None:
+    """One legend for all panels of a picture, below them."""
+    by_label: dict[str, Any] = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        by_label |= dict(zip(labels, handles, strict=True))
+    figure = panels[0].figure
+    figure.legend(by_label.values(), by_label, loc="outside lower center", **options)
+
+
+# Cells of tables ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table cell: what it shows, and the number behind it where columns are compared."""
+
+    text: str
+    value: float | None = None
+
+
+def number(value: float) -> Cell:
+    """Three digits."""
+    if value == 0 or 5e-4 <= abs(value) < 1e4:
+        decimals = (
+            0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
+        )
+        return Cell(f"{value:,.{decimals}f}", value)
+    return Cell(f"{value:,.0f}" if abs(value) >= 1 else f"{value:.1e}", value)
+
+
+def duration(seconds: float) -> Cell:
+    """Seconds."""
+    return Cell("< 0.001", seconds) if seconds < 0.0005 else number(seconds)
+
+
+def percent(share: float) -> Cell:
+    """A share in percent."""
+    return Cell(f"{number(100 * share).text} %", share)
+
+
+def score(value: float) -> Cell:
+    """R^2 and the like: three decimals."""
+    return Cell(f"{value:.3f}", value)
+
+
+def size(n_bytes: float) -> Cell:
+    """Memory in MB or GB (powers of ten)."""
+    n_bytes = max(n_bytes, 0)
+    text = f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 999.5e6 else f"{n_bytes / 1e9:.2f} GB"
+    return Cell("< 1 MB" if n_bytes < 0.5e6 else text, n_bytes)
+
+
+# Runs in numbers ------------------------------------------------------------------------------
+
+
+def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
+    """Rows grouped by their values in some columns, in order of appearance."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return groups
+
+
+def column(rows: Sequence[Row], name: str) -> np.ndarray:
+    """One column as floats; NaN where it is empty."""
+    return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+
+def median(rows: Sequence[Row], name: str) -> float:
+    """Median of one column."""
+    return float(np.median(column(rows, name)))
+
+
+def mean(rows: Sequence[Row], name: str) -> float:
+    """Mean of one column."""
+    return statistics.fmean(column(rows, name))
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Standard error of the mean; NaN for a single value."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def with_error(values: np.ndarray, scale: float = 1.0) -> str:
+    """The mean, plus or minus its standard error, with the digits that the error leaves."""
+    mean, error = scale * float(np.mean(values)), scale * standard_error(values)
+    if not np.isfinite(error) or error == 0:
+        return f"{mean:.3g}"
+    decimals = max(0, 1 - int(np.floor(np.log10(error))))
+    return f"{mean:.{decimals}f} ± {error:.{decimals}f}"
+
+
+# Differences between methods ------------------------------------------------------------------
+
+# As in the paper's figures.
+_LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
+
+PAIRED_TEST = "paired t-test, two-sided"
+CORRECTED = "with Holm's correction for all comparisons of the table"
+RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give for repeated splits"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One method against another, on the runs with the same seed.
+
+    Attributes
+    ----------
+    n_pairs : int
+    difference : float
+        Mean of the first minus the second.
+    p_value : float
+        Of a two-sided paired t-test; NaN where there are too few pairs for one.
+    """
+
+    n_pairs: int
+    difference: float
+    p_value: float
+
+    @property
+    def stars(self) -> str:
+        """Level of significance, as the paper marks it; empty above 0.05."""
+        return next((stars for stars, level in _LEVELS.items() if self.p_value < level), "")
+
+    @property
+    def points(self) -> str:
+        """Difference of two shares in percentage points with its stars, as tables show it."""
+        if not self.n_pairs:
+            return "-"
+        return f"{100 * self.difference:+.2f} {self.stars}".strip().replace("*", "\\*")
+
+
+def compare(
+    first: Sequence[Row], second: Sequence[Row], name: str, overlap: float = 0.0
+) -> Comparison:
+    """Compare one column of two methods over the seeds that both were run with.
+
+    Parameters
+    ----------
+    first, second : sequence of Row
+    name : str
+        The column.
+    overlap : float, default=0.0
+        Where runs are repeated splits of the same points, which overlap and are not independent:
+        points for testing over points for training, by which the variance of the mean grows.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning, 2003.
+    """
+    from scipy.stats import t
+
+    by_seed = [{row["seed"]: row[name] for row in rows} for rows in (first, second)]
+    seeds = [seed for seed in by_seed[0] if seed in by_seed[1]]
+    a, b = (np.array([values[seed] for seed in seeds], dtype=np.float64) for values in by_seed)
+    difference = float(np.mean(a - b)) if seeds else np.nan
+    p_value = np.nan
+    if len(seeds) > 1 and np.ptp(a - b) > 0:
+        variance = np.var(a - b, ddof=1) * (1 / len(seeds) + overlap)
+        p_value = float(2 * t.sf(abs(difference) / np.sqrt(variance), len(seeds) - 1))
+    return Comparison(len(seeds), difference, p_value)
+
+
+def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, with p-values corrected for how many they are.
+
+    References
+    ----------
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics, 1979.
+    """
+    p_values = np.array([found.p_value for found in comparisons])
+    order = np.argsort(p_values)[: np.isfinite(p_values).sum()]
+    factors = np.arange(len(order), 0, -1)
+    # A smaller one that is not significant ends the search.
+    p_values[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
+    corrected = zip(comparisons, p_values.tolist(), strict=True)
+    return [replace(found, p_value=p_value) for found, p_value in corrected]
