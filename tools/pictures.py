@@ -59,7 +59,8 @@ def draw_slice(data: Path) -> Path:
     """Draw a slice of a CT scan around its parotid glands and brainstem, with their outlines."""
     import matplotlib.pyplot as plt
     import numpy as np
-    from experiments.data.scans import read_volumes
+
+    from experiments.data import read_volumes
 
     (scan,) = read_volumes(data / "ct" / "rtog-0522c0002")
     organs = {1: "#f0e442", 2: "#009e73", 3: "#56b4e9"}
@@ -67,11 +68,16 @@ def draw_slice(data: Path) -> Path:
     sizes = [[(part == organ).sum() for organ in organs] for part in scan.classes.T]
     across = int(np.min(sizes, axis=1).argmax())
     left, back = np.isin(scan.classes[:, :, across], list(organs)).nonzero()
-    window = slice(left.min() - 20, left.max() + 20), slice(back.min() - 20, back.max() + 20), across
+    window = (
+        slice(left.min() - 20, left.max() + 20),
+        slice(back.min() - 20, back.max() + 20),
+        across,
+    )
+    classes = scan.classes[window].T
     figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
     ax.imshow(scan.hu[window].T, cmap="gray", vmin=-200, vmax=300)
     for organ, color in organs.items():
-        ax.contour(scan.classes[window].T == organ, levels=[0.5], colors=color, linewidths=1.5)
+        ax.contour(classes == organ, levels=[0.5], colors=color, linewidths=1.5)
     ax.axis("off")
     with _elsewhere() as folder:
         figure.savefig(folder / "slice.png", dpi=120)
