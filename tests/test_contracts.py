@@ -19,7 +19,6 @@ SAMPLERS = {
     "EfficientDPP, refined": tp.EfficientDPP(5, refine=2),
     "RPCholesky": tp.RPCholesky(3),
     "FarthestPoint": tp.FarthestPoint(3),
-    "GreedyNystrom": tp.GreedyNystrom(3),
     "Uniform": tp.Uniform(5),
     "KMeansLandmarks": tp.KMeansLandmarks(3),
     "KMeansPlusPlus": tp.KMeansPlusPlus(3),

@@ -159,31 +159,22 @@ def test_shares_of_equal_distances(rng):
     np.testing.assert_array_equal(calibrated(np.ones((2, 6)), 2.5), np.full((2, 6), 1 / 6))
 
 
-@pytest.mark.parametrize("k", [2, 8, 25, 200])
-def test_affinities_have_the_perplexity_and_the_masses(k, rng):
-    points, masses = rng.normal(size=(k, 3)), rng.uniform(1, 9, size=k)
-    joint = affinities(points, masses, 10.0).toarray()
+@pytest.mark.parametrize(("k", "d", "n_inside"), [(2, 3, 3), (8, 3, 3), (25, 3, 3), (200, 30, 3)])
+def test_affinities_have_the_perplexity_and_the_masses(k, d, n_inside, rng):
+    """Neighbors are found in some columns, and attract by all of them."""
+    points, masses = rng.normal(size=(k, d)), rng.uniform(1, 9, size=k)
+    inside = None if d == n_inside else points[:, :n_inside]
+    joint = affinities(points, masses, 10.0, 2, inside).toarray()
     np.testing.assert_array_equal(joint, joint.T)
     assert joint.sum() == pytest.approx(1)
     assert (np.diag(joint) == 0).all()
     directed = np.zeros((k, k))
-    squares = np.square(points[:, None] - points[None]).sum(axis=-1)
     for i in range(k):
-        others = np.argsort(squares[i], kind="stable")[1:31]
-        shares = calibrated(squares[i, others][None], min(10.0, max(1.0, len(others) / 3)))[0]
-        directed[i, others] = shares * masses[i] / masses.sum()
-    np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
-
-
-def test_neighbors_found_in_fewer_columns_attract_by_all_of_them(rng):
-    points, masses = rng.normal(size=(200, 30)), np.ones(200)
-    inside = points[:, :3]
-    joint = affinities(points, masses, 10.0, 2, inside).toarray()
-    directed = np.zeros((200, 200))
-    for i in range(200):
-        others = np.argsort(np.square(inside - inside[i]).sum(axis=1), kind="stable")[1:31]
+        near = np.square(points[:, :n_inside] - points[i, :n_inside]).sum(axis=1)
+        others = np.argsort(near, kind="stable")[1:31]
         squares = np.square(points[others] - points[i]).sum(axis=1)
-        directed[i, others] = calibrated(squares[None], 10.0)[0] / 200
+        shares = calibrated(squares[None], min(10.0, max(1.0, len(others) / 3)))[0]
+        directed[i, others] = shares * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
 
 

@@ -68,7 +68,6 @@ SAMPLERS = {
     ),
     "RPCholesky": Entry(lambda k, s: tp.RPCholesky(k, bandwidth=s), "#cc79a7", "D"),
     "FarthestPoint": Entry(lambda k, s: tp.FarthestPoint(k), "#000000", "x"),
-    "GreedyNystrom": Entry(lambda k, s: tp.GreedyNystrom(k, bandwidth=s), "#882255", "P"),
     "ExactDPP": Entry(lambda k, s: tp.ExactDPP(k, bandwidth=s), "#aa4499", "d", most=1000),
 }
 

@@ -20,7 +20,6 @@ from ._samplers import AnnealedDPP as AnnealedDPP
 from ._samplers import EfficientDPP as EfficientDPP
 from ._samplers import ExactDPP as ExactDPP
 from ._samplers import FarthestPoint as FarthestPoint
-from ._samplers import GreedyNystrom as GreedyNystrom
 from ._samplers import KMeansLandmarks as KMeansLandmarks
 from ._samplers import KMeansPlusPlus as KMeansPlusPlus
 from ._samplers import Refinement as Refinement

@@ -59,31 +59,43 @@ def test_usage_errors_import_nothing_slow():
         (["survey"], "invalid choice: 'survey'"),
         (["info", "x.npy", "200"], "unrecognized arguments: 200"),
         *[
-            (["embed", "x.npy", "-o", "Y.npy", option, value], f"argument {named or option}: ")
-            for option, value, named in (
-                ("-k", "few", "-k/--landmarks"),
-                ("-k", "1", "-k/--landmarks"),
-                ("--method", "umap", ""),
-                ("--columns", "a,,b", ""),
-                ("--jobs", "0", ""),
-                ("--extension", "none", ""),
-                ("--dask", "local:none", ""),
+            (["embed", "x.npy", "-o", "Y.npy", *options.split()], said)
+            for options, said in (
+                ("-k few", "argument -k/--landmarks: "),
+                ("-k 1", "argument -k/--landmarks: "),
+                ("--method umap", "argument --method: "),
+                ("--columns a,,b", "argument --columns: "),
+                ("--jobs 0", "argument --jobs: "),
+                ("--extension none", "argument --extension: "),
+                ("--dask local:none", "argument --dask: "),
+                ("--png Y.pdf", "--png Y.pdf does not end in .png"),
+                ("--png Y.png -l 1", "--png draws two coordinates"),
+                ("--images 1x3", "--images is for the page that --report writes"),
+                ("--color few.npy", "--color colors what --report and --png write"),
+                ("--graph complete --neighbors 3", "--neighbors does not apply to --graph"),
+                ("--method isomap --eigenvectors leading", "does not apply to --method isomap"),
             )
         ],
+        *[
+            (
+                ["select", "x.npy", "--method", "farthest-point", *options.split()],
+                "does not apply to --method farthest-point",
+            )
+            for options in ("--refine", "-k auto")
+        ],
+        (
+            ["demo", "--points", "100", "--landmarks", "100"],
+            "trigpoint demo: error: --landmarks 100 is too few or too many",
+        ),
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
+    """They are refused before any file is looked at."""
     assert exit_code(*arguments) == USAGE
     out, err = capsys.readouterr()
     assert out == ""
+    assert err.startswith(f"usage: trigpoint {arguments[0]}".removesuffix(" survey"))
     assert said in err
-
-
-def test_arguments_that_do_not_go_together(capsys):
-    assert exit_code("demo", "--points", "100", "--landmarks", "100") == USAGE
-    err = capsys.readouterr().err
-    assert err.startswith("usage: trigpoint demo")
-    assert "trigpoint demo: error: --landmarks 100 is too few or too many" in err
 
 
 @pytest.fixture
@@ -100,24 +112,24 @@ def failing(monkeypatch, tmp_path):
     return run
 
 
+def about(parameter):
+    """An error about a parameter, for which there may be an option."""
+    return type("Wrong", (ValueError,), {"parameter": parameter})("no")
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (PermissionError(13, "Permission denied", "a.html"), "a.html: Permission denied"),
         (MemoryError(), "out of memory: choose fewer columns or landmarks"),
         (ValueError("no"), "no"),
+        (about("random_state"), "--seed: no"),
+        (about("bandwidth"), "no"),
     ],
 )
 def test_errors_are_lines(failing, capsys, error, said):
     assert failing(error) == FAILED
     assert capsys.readouterr() == ("", f"trigpoint: error: {said}\n")
-
-
-def test_errors_name_the_option_of_their_parameter(failing, capsys):
-    assert failing(type("Wrong", (ValueError,), {"parameter": "random_state"})("no")) == FAILED
-    assert capsys.readouterr().err == "trigpoint: error: --seed: no\n"
-    assert failing(type("Wrong", (ValueError,), {"parameter": "bandwidth"})("no")) == FAILED
-    assert capsys.readouterr().err == "trigpoint: error: no\n"
 
 
 def test_debug_shows_the_traceback(failing, capsys):

@@ -7,7 +7,7 @@ from terminal import result, run, said
 
 import trigpoint as tp
 from trigpoint._cli.arguments import SAMPLERS
-from trigpoint._cli.results import FAILED, USAGE
+from trigpoint._cli.results import FAILED
 
 
 @pytest.mark.parametrize("columns", ["up,east", "2,0"])
@@ -32,12 +32,14 @@ def test_select_keeps_every_column_of_parquet(folder, capsys):
     pd.testing.assert_frame_equal(pd.read_parquet("some.parquet"), expected)
 
 
-def test_select_keeps_every_column_of_an_array(folder, capsys):
+def test_select_by_direction_keeps_every_column_of_an_array(folder, capsys):
     X = np.c_[np.load("roll.npy"), np.arange(2000)].astype(np.float32)
     np.save("numbered.npy", X)
-    arguments = ["numbered.npy", "--columns", "0,1,2", "-k", "100", "-o", "some.npy"]
-    rows = result(capsys, "select", *arguments)["rows"]
+    options = "--columns", "0,1,2", "-k", "30", "--metric", "cosine", "-o", "some.npy"
+    rows = result(capsys, "select", "numbered.npy", *options)["rows"]
     np.testing.assert_array_equal(np.load("some.npy"), X[rows])
+    sampler = tp.EfficientDPP(30, random_state=0)
+    assert rows == tp.select(X[:, :3], sampler, metric="cosine").indices.tolist()
 
 
 def test_select_to_another_kind_of_file_keeps_what_was_compared(folder, capsys):
@@ -45,15 +47,6 @@ def test_select_to_another_kind_of_file_keeps_what_was_compared(folder, capsys):
     assert run("select", *arguments) == 0
     assert np.load("rows.npy").shape == (5, 2)
     assert capsys.readouterr().out.startswith("5 of 2,000 rows, 2 columns, in ")
-
-
-def test_select_by_direction_writes_the_rows_themselves(folder, capsys):
-    X = np.load("roll.npy")
-    options = "-k", "30", "--metric", "cosine", "-o", "rows.npy"
-    rows = result(capsys, "select", "roll.npy", *options)["rows"]
-    np.testing.assert_array_equal(np.load("rows.npy"), X[rows])
-    sampler = tp.EfficientDPP(30, random_state=0)
-    assert rows == tp.select(X, sampler, metric="cosine").indices.tolist()
 
 
 @pytest.mark.parametrize("method", SAMPLERS)
@@ -77,11 +70,3 @@ def test_the_number_of_rows(folder, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1000
     assert run("select", "roll.npy", "-k", "auto") == 0
     assert 10 < len(capsys.readouterr().out.splitlines()) < 2000
-
-
-@pytest.mark.parametrize("options", [["--refine"], ["-k", "auto"]])
-def test_options_of_the_default_sampler_alone(folder, capsys, options):
-    with pytest.raises(SystemExit) as stop:
-        run("select", "roll.npy", "--method", "farthest-point", *options)
-    assert stop.value.code == USAGE
-    assert "does not apply to --method farthest-point" in capsys.readouterr().err

@@ -27,6 +27,7 @@ from trigpoint._extension.weighted import (
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._numerics.blocks import one_blas_thread
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
     classical_scaling,
@@ -155,26 +156,21 @@ def dtype(request):
 
 
 def test_pure(case, dtype):
-    """Called again, after other blocks and from other threads, it gives the same bits."""
+    """The same bits again, from other threads and by a copy; it writes to nothing."""
     extension, *_, X, _ = case
     X = X.astype(dtype)
+    X.flags.writeable = False
+    stored = pickle.dumps(extension)
     with one_blas_thread():
         first, far = extension(X)
         extension(X[:3].astype(np.float64))
         extension(X[::-1].astype(np.float32))
         with ThreadPoolExecutor(4) as pool:
-            for again, again_far in [extension(X), *pool.map(extension, [X, X, X])]:
-                np.testing.assert_array_equal(again, first)
-                np.testing.assert_array_equal(again_far, far)
-
-
-def test_does_not_write_to_the_points_or_to_itself(case, dtype):
-    extension, *_, X, _ = case
-    X = X.astype(dtype)
-    before = pickle.dumps(extension), X.copy()
-    X.flags.writeable = False
-    extension(X)
-    assert pickle.dumps(extension) == before[0]
+            results = list(pool.map(extension, [X, X, X]))
+        for again, again_far in [extension(X), pickle.loads(stored)(X), *results]:
+            np.testing.assert_array_equal(again, first)
+            np.testing.assert_array_equal(again_far, far)
+    assert pickle.dumps(extension) == stored
     with pytest.raises(FrozenInstanceError):
         extension.support = None
 
@@ -188,14 +184,6 @@ def test_running_it_over_blocks_in_threads(case, dtype, n_threads):
     assert found.dtype == dtype
     np.testing.assert_array_equal(found_far, far)
     np.testing.assert_array_equal(found, whole.astype(dtype))
-
-
-def test_pickled(case, dtype):
-    extension, *_, X, _ = case
-    X = X.astype(dtype)
-    again = pickle.loads(pickle.dumps(extension))
-    with one_blas_thread():
-        np.testing.assert_array_equal(again(X)[0], extension(X)[0])
 
 
 @pytest.mark.parametrize("support", [every, nearest, along_graph])
@@ -239,6 +227,27 @@ def test_knows_far_points(case):
     assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize("name", ["eigenmaps, graph", "geodesic, graph", "smooth"])
+def test_continuous_across_the_cells_of_the_landmarks(name, rng):
+    """Points a hair apart never jump, though a line across the square crosses many cells."""
+    landmarks = rng.uniform(size=(200, 2))
+    graph = KNNGraph(12, metric="euclidean").build(Landmarks(landmarks))
+    extension, _ = EXTENSIONS[name][0](landmarks, graph)
+    for start, end in rng.uniform(size=(5, 2, 2)):
+        line = start + np.linspace(0, 1, 20_001)[:, None] * (end - start)
+        steps = np.linalg.norm(np.diff(extension(line)[0], axis=0), axis=1)
+        assert steps.max() < (10 if name == "smooth" else 20) * steps.mean()
+
+
+@pytest.mark.parametrize("name", ["eigenmaps, graph", "geodesic, graph"])
+def test_bridges_keep_their_weight(name, rng):
+    landmarks = np.concatenate([rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + 50])
+    graph = KNNGraph(9, metric="euclidean").build(Landmarks(landmarks))
+    assert isinstance(graph.notes[0], DisconnectedGraphWarning)
+    extension, spectrum = EXTENSIONS[name][0](landmarks, graph)
+    np.testing.assert_allclose(extension(landmarks)[0], spectrum.coordinates, atol=1e-9)
+
+
 def made(values, d):
     """Points in d columns, of which many are equally far from several landmarks."""
     rng = np.random.default_rng(d)
@@ -262,34 +271,27 @@ def among(X):
     return landmarks, KNNGraph(12, metric="euclidean").build(Landmarks(landmarks))
 
 
-class TestBlocks:
-    """A row has the same bits in every block, and in every order of the rows and of memory."""
-
-    @pytest.mark.parametrize(("prepare", "exact"), EXTENSIONS.values(), ids=EXTENSIONS.keys())
-    @pytest.mark.parametrize("n_columns", [16, 37, 130])
-    @pytest.mark.parametrize("values", ["normal", "0 and 1", "counts", "one of four"])
-    @pytest.mark.parametrize("kind", [np.float32, np.float64, "sparse"])
-    @pytest.mark.filterwarnings("ignore:the landmark graph has")
-    def test_a_row_has_the_same_bits_in_every_block(self, prepare, exact, n_columns, values, kind):
-        X = made(values, n_columns)
-        extension, _ = prepare(*among(X))
-        X = csr_array(X) if kind == "sparse" else X.astype(kind)
-        whole, far = extension(X)
-        rows = np.random.default_rng(1).permutation(600)
-        blocks = {
-            f"of {size} rows": np.split(rows, range(size, 600, size)) for size in (7, 64, 193)
-        }
-        blocks |= {
-            "alone": [[row] for row in rows[:20]],
-            "without far rows": [np.flatnonzero(~far)],
-        }
-        for name, parts in blocks.items():
-            for part in parts:
-                found, found_far = extension(X[part])
-                np.testing.assert_array_equal(found, whole[part], err_msg=name)
-                np.testing.assert_array_equal(found_far, far[part], err_msg=name)
-        if kind != "sparse":
-            np.testing.assert_array_equal(extension(np.asfortranarray(X))[0], whole)
+@pytest.mark.parametrize("name", EXTENSIONS)
+@pytest.mark.parametrize("n_columns", [16, 37, 130])
+@pytest.mark.parametrize("values", ["normal", "0 and 1", "counts", "one of four"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, "sparse"])
+@pytest.mark.filterwarnings("ignore:the landmark graph has")
+def test_a_row_has_the_same_bits_in_every_block(name, n_columns, values, kind):
+    """And in every order of the rows and of memory."""
+    X = made(values, n_columns)
+    extension, _ = EXTENSIONS[name][0](*among(X))
+    X = csr_array(X) if kind == "sparse" else X.astype(kind)
+    whole, far = extension(X)
+    rows = np.random.default_rng(1).permutation(600)
+    parts = [part for size in (7, 64, 193) for part in np.split(rows, range(size, 600, size))]
+    # Single rows, and all that are near.
+    parts += [*rows[:20, None], np.flatnonzero(~far)]
+    for part in parts:
+        found, found_far = extension(X[part])
+        np.testing.assert_array_equal(found, whole[part])
+        np.testing.assert_array_equal(found_far, far[part])
+    if kind != "sparse":
+        np.testing.assert_array_equal(extension(np.asfortranarray(X))[0], whole)
 
 
 def test_evaluated_by_torch(case, dtype):

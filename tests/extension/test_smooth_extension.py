@@ -15,7 +15,6 @@ from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.map_placing import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._spectrum import laplacian_eigenmaps
 
 ALONG_GRAPH = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap]
 
@@ -190,17 +189,6 @@ def test_a_linear_function_on_a_sheet_is_extended_as_it_is(rng):
     extension = SmoothExtension.prepare(landmarks, graph, landmarks @ slope - 0.5)
     X = rng.uniform(size=(1000, 2))
     np.testing.assert_allclose(extension(X)[0], X @ slope - 0.5, atol=0.02)
-
-
-def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(rng):
-    """Points a hair apart never jump, though a line across the square crosses many cells."""
-    landmarks, graph = flat(rng)
-    spectrum = laplacian_eigenmaps(graph.weights, 2)
-    extension = SmoothExtension.prepare(landmarks, graph, spectrum.coordinates)
-    for start, end in rng.uniform(size=(5, 2, 2)):
-        line = start + np.linspace(0, 1, 20_001)[:, None] * (end - start)
-        steps = np.linalg.norm(np.diff(extension(line)[0], axis=0), axis=1)
-        assert steps.max() < 10 * steps.mean()
 
 
 def test_bridges_and_lone_landmarks(rng):

@@ -64,34 +64,25 @@ def fitted(request):
     return ESTIMATORS[name].fit(cloud(1200, d)), cloud(400, d, seed=2)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES.items(), ids=["float64", "float32"])
 @pytest.mark.filterwarnings("ignore::trigpoint._spectrum.RedundantEigenvectorsWarning")
-def test_extensions_agree_with_the_host(fitted, dtype, tolerance):
+def test_coordinates_are_those_of_the_host(fitted):
+    """With small blocks too, and with a grid once there are many rows."""
     emb, X = fitted
-    X = np.concatenate([X, 1e4 + X[:3]]).astype(dtype)
+    X = np.concatenate([X, 1e4 + X[:3]])
     expected, far = emb.model_.extension(X)
-    there = on_device(emb.model_.extension, HERE)
-    found, mask = there(torch.tensor(X))
-    assert found.dtype == torch.float64
-    assert mask.dtype == torch.bool
-    assert mask.nonzero()[:, 0].tolist() == [400, 401, 402]
-    assert np.flatnonzero(far).tolist() == [400, 401, 402]
-    scale = np.abs(expected[:400]).max()
-    np.testing.assert_allclose(found[:400], expected[:400], rtol=tolerance, atol=tolerance * scale)
-    # Coordinates of far rows mean little, and products round the distances to their landmarks.
-    np.testing.assert_allclose(found[400:], expected[400:], rtol=1e-3, atol=1e-3 * scale)
-
-
-def test_blocks_and_memory_change_nothing(fitted):
-    """Neither small blocks, nor a grid once there are many rows."""
-    emb, X = fitted
     X = torch.tensor(X)
-    expected, _ = on_device(emb.model_.extension, HERE)(X)
-    there = on_device(emb.model_.extension, HERE)
-    there._n_bytes, there._search._n_bytes = 2**17, 2**17
-    there._search.expect(10**6)
-    parts = [there(X[:7])[0], there(X[7:300])[0], there(X[300:])[0]]
-    np.testing.assert_allclose(torch.cat(parts), expected, rtol=1e-11, atol=1e-13)
+    there, small = (on_device(emb.model_.extension, HERE) for _ in range(2))
+    small._n_bytes, small._search._n_bytes = 2**17, 2**17
+    small._search.expect(10**6)
+    parts = [small(X[:7]), small(X[7:300]), small(X[300:])]
+    for found, mask in (there(X), map(torch.cat, zip(*parts, strict=True))):
+        assert (found.dtype, mask.dtype) == (torch.float64, torch.bool)
+        np.testing.assert_array_equal(mask, far)
+        scale = np.abs(expected[:400]).max()
+        np.testing.assert_allclose(found[:400], expected[:400], rtol=1e-12, atol=1e-12 * scale)
+        # Coordinates of far rows mean little: products round the distances to their landmarks.
+        np.testing.assert_allclose(found[400:], expected[400:], rtol=1e-3, atol=1e-3 * scale)
+    assert np.flatnonzero(far).tolist() == [400, 401, 402]
     assert there(X[:0])[0].shape == (0, emb.model_.extension.n_components)
 
 

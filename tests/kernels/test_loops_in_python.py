@@ -59,7 +59,6 @@ def points(n, d, seed=0):
         tp.EfficientDPP(8, refine=1, kernel_bandwidth=0.7, random_state=0),
         tp.AnnealedDPP(6, bandwidth=0.7, n_sweeps=5, random_state=0),
         tp.FarthestPoint(12, random_state=0),
-        tp.GreedyNystrom(8, bandwidth=0.7, random_state=0),
     ],
     ids=lambda sampler: " ".join(repr(sampler).split()),
 )

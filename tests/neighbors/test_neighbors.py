@@ -1,4 +1,4 @@
-"""Both indexes give the exact neighbors, ties by row."""
+"""Searches give the exact neighbors, nearest first and ties by row, and do little work."""
 
 import dataclasses
 
@@ -7,58 +7,146 @@ import pytest
 from scipy.sparse import csr_array
 
 from trigpoint._kernels import candidates
-from trigpoint._kernels.distances import squares_to
 from trigpoint._neighbors import products
 from trigpoint._neighbors.index import neighbor_index
+from trigpoint._neighbors.nearest import any_within, landmark_index, landmark_search, nearest
 from trigpoint._neighbors.products import ProductIndex, SparseIndex
 from trigpoint._neighbors.tree import TreeIndex, build_tree
 
 INDEXES = [TreeIndex, ProductIndex]
 
 
-def by_definition(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sort all distances, one query at a time."""
-    distances, rows = [], []
-    for query in queries.astype(np.float64):
-        distance = np.sqrt(((points.astype(np.float64) - query) ** 2).sum(axis=1))
-        order = np.lexsort((np.arange(len(points)), distance))[:m]
-        distances.append(distance[order])
-        rows.append(order)
-    return np.array(distances), np.array(rows)
+def by_definition(points, queries, m):
+    """Sort all distances, from float64 differences added one column after the other."""
+    squares = np.zeros((len(queries), len(points)))
+    for points_column, query_column in zip(points.T, queries.T, strict=True):
+        squares += (query_column[:, None].astype(np.float64) - points_column) ** 2
+    rows = np.argsort(squares, axis=1, kind="stable")[:, :m]
+    return np.sqrt(np.take_along_axis(squares, rows, axis=1)), rows
 
 
-@pytest.mark.parametrize("index", INDEXES)
-@pytest.mark.parametrize("m", [1, 7, 300])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_query_is_exact(index, m, offset, rng):
-    points = rng.normal(size=(300, 6)) + offset
-    distances, rows = index(points).query(points[:20], m)
-    expected_distances, expected_rows = by_definition(points, points[:20], m)
+def among_landmarks(points, queries, m):
+    rows, squares = landmark_search(points, m).nearest(queries, m)
+    return np.sqrt(squares), rows
+
+
+SEARCHES = {
+    "tree": lambda points, *asked: TreeIndex(points, 2).query(*asked),
+    "tree of small buckets": lambda points, *asked: TreeIndex(points, bucket=8).query(*asked),
+    "products": lambda points, *asked: ProductIndex(points, 2).query(*asked),
+    "nearest": lambda *asked: nearest(*asked, n_threads=2),
+    "landmarks": among_landmarks,
+}
+
+
+def check(search, points, queries, m):
+    """Rows and distances by the definition, with the same bits for a query among others."""
+    distances, rows = found = search(points, queries, m)
+    expected_distances, expected_rows = by_definition(points, queries, m)
     np.testing.assert_array_equal(rows, expected_rows)
-    np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
-    assert rows.dtype == np.int64
-    assert distances.dtype == np.float64
+    # In many columns, distances to landmarks are summed in another order.
+    in_order = search not in (among_landmarks, SEARCHES["nearest"]) or points.shape[1] <= 15
+    rtol = 0 if in_order else 1e-13
+    np.testing.assert_allclose(distances, expected_distances, rtol=rtol)
+    assert (distances.dtype, rows.dtype) == (np.float64, np.int64)
+    for values, again in zip(found, search(points, queries[::7], m), strict=True):
+        np.testing.assert_array_equal(again, values[::7])
 
 
-@pytest.mark.parametrize("index", INDEXES)
-@pytest.mark.parametrize("m", [3, 10, 40])
-def test_ties_go_to_the_lower_row(index, m, rng):
-    points = rng.integers(0, 3, size=(200, 3)).astype(float)
-    _, rows = index(points).query(points, m)
-    np.testing.assert_array_equal(rows, by_definition(points, points, m)[1])
+def uniform(d, rng):
+    points = rng.uniform(size=(500, d))
+    return points, np.concatenate([rng.uniform(size=(150, d)), points[:50]])
 
 
-@pytest.mark.parametrize("m", [1, 16, 400, 4000])
-@pytest.mark.parametrize("scale", ["even", "uneven"])
-def test_tree_with_many_buckets_is_exact(m, scale, rng):
-    """Enough points for a deep tree, and clusters within clusters for a ragged one."""
-    points = rng.normal(size=(5000, 3))
-    if scale == "uneven":
-        points *= 10.0 ** rng.integers(-4, 3, size=(5000, 1))
-    distances, rows = TreeIndex(points, bucket=max(8, m // 16)).query(points[::500], m)
-    expected_distances, expected_rows = by_definition(points, points[::500], m)
-    np.testing.assert_array_equal(rows, expected_rows)
-    np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
+def far_from_the_origin(d, rng):
+    return rng.normal(size=(300, d)) + 1e6, rng.normal(size=(200, d)) + 1e6
+
+
+def grid(d, rng):
+    """Many distances are the same, and so are many points."""
+    return rng.integers(4, size=(300, d)) / 2, rng.integers(-1, 9, size=(200, d)) / 4
+
+
+def shifted_grid(d, rng):
+    """Far from the origin, around a center that is not a multiple of its step."""
+    points = (rng.integers(0, 3, size=(400, d)) + 100).astype(np.float32)
+    points[0] += 0.25
+    return points, points[:100]
+
+
+def copies(d, rng):
+    return np.repeat(rng.normal(size=(5, d)), 60, axis=0), rng.normal(size=(100, d))
+
+
+def outside(d, rng):
+    return rng.normal(size=(400, d)), rng.normal(size=(100, d)) * 1e6
+
+
+def clusters(d, rng):
+    """Of very different sizes."""
+    scales = np.repeat([1e-6, 1e-3, 1.0], 100)[:, None]
+    return tuple(rng.normal(size=(300, d)) * scales + scales for _ in range(2))
+
+
+def sheets(d, rng):
+    """So close to each other that a query may fall into the box of a point on the other one."""
+    points, queries = (rng.uniform(size=(n, d)) * 10 for n in (800, 400))
+    points[:, -1] = np.arange(800) % 2 * 0.3
+    queries[:, -1] = np.arange(400) % 2 * 0.3 + rng.normal(size=400) * 0.02
+    return points, queries
+
+
+def close_pairs(d, rng):
+    """Squared distances of 1e-18 vanish next to squared norms of 1 in a product of matrices."""
+    base = rng.normal(size=(60, d))
+    points = np.vstack([base, base])
+    points[60:, 0] += 1e-9
+    base[:, 0] += 0.7e-9
+    return points, base
+
+
+def single_precision(d, rng):
+    return tuple((rng.normal(size=(300, d)) + 1000).astype(np.float32) for _ in range(2))
+
+
+def few(d, rng):
+    return rng.normal(size=(3, d)), rng.normal(size=(20, d))
+
+
+CLOUDS = [
+    uniform,
+    far_from_the_origin,
+    grid,
+    shifted_grid,
+    copies,
+    outside,
+    clusters,
+    sheets,
+    close_pairs,
+    single_precision,
+    few,
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("d", [1, 3, 15, 16, 40])
+@pytest.mark.parametrize("m", [1, 4, 60])
+def test_neighbors_are_those_of_the_definition(search, cloud, d, m, rng):
+    points, queries = cloud(d, rng)
+    check(search, points, queries, min(m, len(points)))
+
+
+@pytest.mark.parametrize("k", [1, 2, 31, 32, 33])
+def test_any_number_of_landmarks(k, rng):
+    check(among_landmarks, rng.uniform(size=(k, 3)), rng.uniform(size=(200, 3)), min(4, k))
+
+
+@pytest.mark.parametrize("distance", [1e100, 1e150, 1e160])
+def test_landmarks_of_points_far_outside(distance, rng):
+    """Infinite squares are equal ones."""
+    with np.errstate(over="ignore"):
+        check(among_landmarks, rng.normal(size=(400, 3)), np.full((1, 3), distance), 4)
 
 
 @pytest.mark.parametrize("index", INDEXES)
@@ -76,17 +164,6 @@ def test_neighborhoods_reach_as_far_as_the_query_finds(index, rng):
             np.testing.assert_array_equal(np.sort(members), np.sort(expected))
             assert squares.max() <= found.squared_radii.max()
     assert searched.n_searches == 180
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 3, 15, 16, 40])
-def test_distances_that_decide_are_summed_in_order(d, dtype, rng):
-    """Float64 differences, added one coordinate after the other: bits that all stores share."""
-    points = rng.normal(size=(50, d)).astype(dtype)
-    expected = np.zeros(50)
-    for column in points.astype(np.float64).T:
-        expected += (column - column[7]) ** 2
-    np.testing.assert_array_equal(squares_to(points, np.arange(50), points[7]), expected)
 
 
 def test_a_tree_of_points_that_come_ever_closer(rng):
@@ -114,11 +191,7 @@ def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     np.testing.assert_array_equal(np.sort(trees[0].rows), np.arange(len(points)))
     np.testing.assert_array_equal(trees[0].points, points[trees[0].rows])
     # What is below the top can be found.
-    queries = points[[1, 5, 7, 100_001, 299_999]]
-    distances, rows = TreeIndex(points, bucket=64).query(queries, 40)
-    expected_distances, expected_rows = by_definition(points, queries, 40)
-    np.testing.assert_array_equal(rows, expected_rows)
-    np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
+    check(SEARCHES["tree"], points, points[[1, 5, 7, 100_001, 299_999]], 40)
 
 
 def test_of_many_copies_only_the_lowest_rows_are_read(rng):
@@ -149,19 +222,9 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     original = candidates.sift
     monkeypatch.setattr(candidates, "sift", sift)
     points = rng.normal(size=(1000, 40))
-    _, rows = ProductIndex(points).query(points[:17], 30)
-    np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
+    ProductIndex(points).search(points[:17], 30)
     # Queries are filled up to a whole tile.
     assert shapes == [(32, 32)] * 31 + [(32, 8)]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_order_ties_by_row_too(dtype, rng):
-    """A grid far from the origin, centered by an offset that is not a multiple of its step."""
-    points = (rng.integers(0, 3, size=(600, 20)) + 100).astype(dtype)
-    points[0] += 0.25
-    _, rows = ProductIndex(points).query(points[:20], 100)
-    np.testing.assert_array_equal(rows, by_definition(points, points[:20], 100)[1])
 
 
 def test_copies_take_two_passes_at_most(rng, monkeypatch):
@@ -176,39 +239,14 @@ def test_copies_take_two_passes_at_most(rng, monkeypatch):
 
     original = ProductIndex._candidates
     monkeypatch.setattr(ProductIndex, "_candidates", candidates)
-    _, rows = ProductIndex(points).query(points[:10], 60)
-    np.testing.assert_array_equal(rows, by_definition(points, points[:10], 60)[1])
-    assert len(passes) <= 2
+    check(SEARCHES["products"], points, points[:10], 60)
+    # Each of two calls.
+    assert len(passes) <= 4
 
 
 def test_more_ties_than_candidates_have_room_for(rng):
     points = np.concatenate([rng.normal(size=(100, 20)) + 9, np.ones((9000, 20))])
-    _, rows = ProductIndex(points).query(np.ones((2, 20)), 50)
-    np.testing.assert_array_equal(rows, np.tile(np.arange(100, 150), (2, 1)))
-
-
-def test_float32_far_from_the_origin_loses_no_neighbor(rng):
-    points = (rng.normal(size=(2000, 40)) + 1000).astype(np.float32)
-    _, rows = ProductIndex(points).query(points[:50], 30)
-    np.testing.assert_array_equal(rows, by_definition(points, points[:50], 30)[1])
-
-
-@pytest.mark.parametrize("index", INDEXES)
-def test_threads_change_nothing(index, rng):
-    points = rng.normal(size=(500, 8)).astype(np.float32)
-    one = index(points, 1).query(points, 25)
-    two = index(points, 2).query(points, 25)
-    np.testing.assert_array_equal(one[0], two[0])
-    np.testing.assert_array_equal(one[1], two[1])
-
-
-@pytest.mark.parametrize("index", INDEXES)
-def test_answer_does_not_depend_on_the_other_queries(index, rng):
-    points = rng.normal(size=(500, 20)).astype(np.float32)
-    together = index(points).query(points[:64], 25)
-    alone = [index(points).query(points[[i]], 25) for i in range(64)]
-    np.testing.assert_array_equal(together[0], np.concatenate([a[0] for a in alone]))
-    np.testing.assert_array_equal(together[1], np.concatenate([a[1] for a in alone]))
+    check(SEARCHES["products"], points, np.ones((2, 20)), 50)
 
 
 def test_index_follows_the_dimension(rng):
@@ -225,3 +263,37 @@ def test_copies_of_a_point(index):
     np.testing.assert_array_equal(index.copies(points[3]), [3, 9])
     np.testing.assert_array_equal(index.copies(points[5]), [5])
     np.testing.assert_array_equal(index.copies(np.array([3.0, 4])), [])
+
+
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("m", [1, 2])
+def test_precisions_may_differ(d, m, rng):
+    """What float64 queries have beyond float32 is not lost."""
+    points = rng.normal(size=(40, d)).astype(np.float32)
+    queries = points[:10].astype(np.float64)
+    queries[:, 0] += 1e-10
+    distances, rows = nearest(points, queries, m)
+    np.testing.assert_array_equal(rows[:, 0], np.arange(10))
+    np.testing.assert_allclose(distances[:, 0], 1e-10, rtol=1e-5)
+
+
+@pytest.mark.parametrize("d", [2, 30])
+def test_any_within(d, rng):
+    points, queries = rng.normal(size=(20, d)), rng.normal(size=(100, d))
+    least = by_definition(points, queries, 1)[0][:, 0]
+    reach = float(np.median(least))
+    np.testing.assert_array_equal(any_within(points, queries, reach), least <= reach)
+    # A point at just the reach is within it.
+    query = np.eye(1, d) * 2
+    assert any_within(np.zeros((1, d)), query, 2.0).all()
+    assert not any_within(np.zeros((1, d)), query, np.nextafter(2.0, 0)).any()
+
+
+@pytest.mark.parametrize(("k", "count", "listed"), [(2000, 4, 32), (2000, 9, 0), (50, 9, 50)])
+def test_lists_are_short(k, count, listed, rng):
+    """Without them a search takes longer; beyond a length, reading them does."""
+    index = landmark_index(rng.normal(size=(k, 3)), count)
+    assert index.lists.shape == (k, listed)
+    if listed:
+        np.testing.assert_array_equal(index.lists[:, 0], np.arange(k))
+        assert np.isinf(index.reach).all() == (listed == k)

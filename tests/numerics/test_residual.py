@@ -7,9 +7,7 @@ from scipy.linalg import LinAlgError
 import trigpoint as tp
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse, trace_error
-from trigpoint._numerics.residual.factor import (
-    PoolFactor,
-)
+from trigpoint._numerics.residual.factor import PoolFactor
 from trigpoint.metrics import nystrom_error
 
 
@@ -31,10 +29,10 @@ def points():
 def test_pool_factor_sees_when_all_is_explained(scale):
     """What counts as rounding error depends on the variances."""
     K = scale * gaussian_kernel(np.repeat(np.arange(3.0), 4)[:, None], 1.0)
-    factor = PoolFactor(lambda places, part: K[places, part], K.diagonal(), 12, n_threads=1)
+    factor = PoolFactor(lambda place: K[place], K.diagonal(), 12)
     for t, place in enumerate((0, 5, 9)):
         assert factor.n_missing == 12 - t
-        factor.add(place, factor.rows(np.array([place]))[0])
+        factor.add(place)
     assert factor.n_missing == 0
     assert not factor.variances.any()
 

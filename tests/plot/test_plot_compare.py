@@ -10,14 +10,23 @@ from trigpoint import plot
 
 
 def test_panels_share_their_colours(rng):
-    few, many = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
-    color = np.linspace(-5, 5, 100)
-    axes = plot.compare({"first": few, "second": many}, color=color, label="depth", title="all")
+    few, many = rng.normal(size=(100, 3)), rng.normal(size=(100, 4))
+    color, figure = np.linspace(-5, 5, 100), Figure()
+    axes = plot.compare(
+        {"first": few, "second": many},
+        color=color,
+        label="depth",
+        title="all",
+        plane=(2, 1),
+        figure=figure,
+    )
+    assert not plt.get_fignums()
     assert [ax.get_title() for ax in axes] == ["first", "second"]
+    assert axes[0].get_xlabel() == "coordinate 3"
     drawn = [ax.collections[0] for ax in axes]
-    np.testing.assert_allclose(drawn[1].get_offsets(), many[:, :2])
+    np.testing.assert_allclose(drawn[1].get_offsets(), many[:, [2, 1]])
     assert [mappable.get_clim() for mappable in drawn] == [(-5, 5)] * 2
-    figure = axes[0].figure
+    assert axes[0].figure is figure
     assert len(figure.axes) == 3, "two panels and a bar"
     assert figure.axes[2].get_ylabel() == "depth"
     assert figure.get_suptitle() == "all"
@@ -62,20 +71,6 @@ def test_panels_stand_in_rows(count, ncols, shape, rng):
     assert len(axes[0].figure.axes) == count
     below = [ax.get_xlabel() != "" for ax in axes]
     assert below == [place + shape[1] >= count for place in range(count)]
-
-
-def test_a_figure_can_be_given(rng):
-    figure = Figure()
-    axes = plot.compare({"only": rng.normal(size=(9, 2))}, figure=figure)
-    assert axes[0].figure is figure
-    assert not plt.get_fignums()
-
-
-def test_other_columns(rng):
-    values = rng.normal(size=(9, 3))
-    (ax,) = plot.compare({"only": values}, plane=(2, 1))
-    np.testing.assert_allclose(ax.collections[0].get_offsets(), values[:, [2, 1]])
-    assert ax.get_xlabel() == "coordinate 3"
 
 
 def test_bad_values_are_named(rng):

@@ -3,6 +3,8 @@
 import pytest
 from browsing import box, pixels, point_at, settle, state
 
+import trigpoint as tp
+
 
 @pytest.fixture
 def page(open_page):
@@ -148,6 +150,9 @@ def test_colours_and_their_legend(page, hostile):
 
 
 def test_landmarks_and_graph_are_switched(page):
+    """Among many points, landmarks are on at first."""
+    assert page.get_by_role("checkbox", name="Landmarks").is_checked()
+    assert "Landmarks are hidden" not in page.locator("#shown").inner_text()
     plain = pixels(page, "embedding")
     page.get_by_role("checkbox", name="Graph").check()
     assert page.locator("#edge-key").is_visible()
@@ -243,10 +248,14 @@ def test_every_control_is_reached_by_tab_in_order(page):
     assert unnamed == 0
 
 
-def test_landmarks_alone(open_page, fitted, tmp_path):
-    page = open_page(fitted.report(tmp_path / "alone.html"))
+def test_landmarks_alone(open_page, roll, tmp_path):
+    """Landmarks that are rows of nothing are not offered as rows."""
+    emb = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
+    page = open_page(emb.report(tmp_path / "alone.html"))
     assert "only the landmarks" in page.locator("#shown").inner_text()
     page.get_by_role("button", name="Select what is in view").click()
-    assert page.locator("#selected").inner_text() == "150 landmarks selected"
+    assert page.locator("#selected").inner_text() == "40 landmarks selected"
     page.get_by_role("checkbox", name="Graph").check()
     settle(page)
+    for name in ("Copy rows", "Save rows"):
+        assert page.get_by_role("button", name=name).count() == 0

@@ -64,13 +64,6 @@ def test_labels_come_as_people_count():
     assert label_column("x", np.array(digits)).labels == ("7a", digits[1], digits[0], "nan")
 
 
-def test_labels_keep_an_order_that_is_given():
-    values = np.array(["large", "small", "medium", "small"])
-    column = label_column("x", values, ("small", "medium", "unused", "large"))
-    assert column.labels == ("small", "medium", "large")
-    assert column.codes.tolist() == [2, 0, 1, 0]
-
-
 def test_frequent_ones_of_many_labels_have_colors():
     values = np.array([str(j) for j in range(30)] * 2 + ["29", "29", "7"])
     column = label_column("x", values)
@@ -107,60 +100,47 @@ def test_dates_that_browsers_do_not_know_are_refused():
         date_column("x", far)
 
 
-def test_colors_are_named():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["u", "v"])})
-    assert list(named_colors(frame, 2)) == ["a", "b"]
-    assert list(named_colors(frame["a"], 2)) == ["a"]
-    assert list(named_colors([1, 2], 2)) == ["color"]
-    assert named_colors(None, 2) == {}
+SIZES = pd.Categorical(["large", "small", None], categories=["small", "medium", "large"])
 
 
-def test_which_values_are_labels():
-    assert column_of(np.array([10, 2, 2])).labels == ("2", "10")
-    assert column_of(np.arange(50)).labels is None
-    assert column_of(np.array([True, False])).labels == ("False", "True")
-    assert column_of(np.array([1.5, None, 2.0], dtype=object)).labels is None
-    assert column_of(np.array([1.0, np.nan, np.inf])).labels is None
-    assert column_of(np.array([True, None, "a"], dtype=object)).labels == ("a", "True")
-    assert column_of([2**60 + 1, None]).labels == (str(2**60 + 1),)
-    assert column_of(pd.Series([1, None, *range(2, 50)], dtype="Int64")).labels is None
+@pytest.mark.parametrize(
+    ("color", "labels", "codes"),
+    [
+        # Few whole numbers, with gaps as without.
+        (np.array([10, 2, 2]), ("2", "10"), [1, 0, 0]),
+        ([10, None, 2], ("2", "10"), [1, MISSING, 0]),
+        (pd.Series([10, None, 2]), ("2", "10"), [1, MISSING, 0]),
+        (pd.Series([10, None, 2], dtype="Int64"), ("2", "10"), [1, MISSING, 0]),
+        (np.ma.masked_array([10, 5, 2], [False, True, False]), ("2", "10"), [1, MISSING, 0]),
+        (np.array([np.int64(10), np.nan, 2], dtype=object), ("2", "10"), [1, MISSING, 0]),
+        ([2**60 + 1, None], (str(2**60 + 1),), [0, MISSING]),
+        (np.array([True, None, "a"], dtype=object), ("a", "True"), [1, MISSING, 0]),
+        (np.array([b"b", b"a\xc3\xa4", b"\xff"]), ("aä", "b", "\ufffd"), [1, 0, 2]),
+        (pd.Categorical([b"b", b"a\xc3\xa4"]), ("aä", "b"), [1, 0]),
+        # Categories keep their order, unless nobody ordered them.
+        (SIZES, ("small", "large"), [1, 0, MISSING]),
+        (pd.Series(SIZES), ("small", "large"), [1, 0, MISSING]),
+        (pd.DataFrame({"size": SIZES}), ("small", "large"), [1, 0, MISSING]),
+        (pd.Series(["2", "10"]).astype("category"), ("2", "10"), [0, 1]),
+        (pd.Categorical(["2", "10"], categories=["10", "2"], ordered=True), ("10", "2"), [1, 0]),
+    ],
+)
+def test_labels_of_any_container(color, labels, codes):
+    column = column_of(color)
+    assert column.labels == labels
+    assert column.codes.tolist() == codes
 
 
 @pytest.mark.parametrize(
     "color",
     [
-        [10, None, 2],
-        pd.Series([10, None, 2]),
-        pd.Series([10, None, 2], dtype="Int64"),
-        np.ma.masked_array([10, 5, 2], [False, True, False]),
-        np.array([np.int64(10), np.nan, 2], dtype=object),
+        np.arange(50),
+        np.array([1.5, None, 2.0], dtype=object),
+        pd.Series([1, None, *range(2, 50)], dtype="Int64"),
     ],
-    ids=["list", "float", "Int64", "masked", "mixed"],
 )
-def test_few_whole_numbers_with_gaps_are_labels_as_without(color):
-    column = column_of(color)
-    assert column.labels == ("2", "10")
-    assert column.codes.tolist() == [1, MISSING, 0]
-
-
-@pytest.mark.parametrize(
-    "color", [np.array([b"b", b"a\xc3\xa4"]), pd.Categorical([b"b", b"a\xc3\xa4"])]
-)
-def test_bytes_are_text(color):
-    assert column_of(color).labels == ("aä", "b")
-    assert column_of(np.array([b"\xff"])).labels == ("\N{REPLACEMENT CHARACTER}",)
-
-
-def test_categories_keep_their_order():
-    sizes = pd.Categorical(["large", "small", None], categories=["small", "medium", "large"])
-    for color in (sizes, pd.Series(sizes), pd.DataFrame({"size": sizes})):
-        column = column_of(color)
-        assert column.labels == ("small", "large")
-        assert column.codes.tolist() == [1, 0, MISSING]
-    # Categories that nobody ordered come in natural order.
-    assert column_of(pd.Series(["2", "10"]).astype("category")).labels == ("2", "10")
-    ordered = pd.Categorical(["2", "10"], categories=["10", "2"], ordered=True)
-    assert column_of(ordered).labels == ("10", "2")
+def test_numbers_of_any_container(color):
+    assert column_of(color).labels is None
 
 
 DAYS = np.array(["2015-01-01", "2015-01-02", "NaT", "2015-01-05"], dtype="datetime64[D]")
@@ -187,12 +167,20 @@ def test_dates_are_numbers_that_are_shown_as_dates(color):
 
 
 @pytest.mark.parametrize(
-    "color", [np.ones((3, 1)), [[1.0], [1.0], [1.0]], pd.DataFrame({"a": np.ones(3)})]
+    ("color", "name"),
+    [
+        (np.ones((3, 1)), "color"),
+        ([[1.0], [1.0], [1.0]], "color"),
+        (pd.DataFrame({"a": np.ones(3)}), "a"),
+        (pd.Series(np.ones(3), name="a"), "a"),
+    ],
 )
-def test_a_table_of_one_column_is_a_column(color):
+def test_a_table_of_one_column_is_a_column(color, name):
+    assert list(named_colors(color, 3)) == [name]
     for given in (color, {"a": color}):
         (found,) = named_colors(given, 3).values()
         assert found.values.tolist() == [1.0, 1.0, 1.0]
+    assert named_colors(None, 3) == {}
 
 
 def test_some_of_the_values_are_taken_with_their_order():
@@ -201,15 +189,19 @@ def test_some_of_the_values_are_taken_with_their_order():
     assert given.order == ("c", "b", "a")
 
 
-def test_colors_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"color 'a' has shape \(3,\) and X has 2 rows"):
-        named_colors({"a": [1, 2, 3]}, 2)
-    with pytest.raises(ValueError, match="one value per row"):
-        named_colors(np.ones((2, 3)), 2)
-    with pytest.raises(TypeError, match=r"timedelta64.* such as seconds for durations"):
-        named_colors({"a": np.array([1, 2], dtype="timedelta64[s]")}, 2)
-    with pytest.raises(ValueError, match=f"at most {MOST_COLORS}"):
-        named_colors({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, 2)
-    frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
-    with pytest.raises(ValueError, match="duplicate column names: a, a; rename them"):
-        named_colors(frame, 3)
+TWICE = pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("color", "message"),
+    [
+        ({"a": [1, 2, 3]}, r"color 'a' has shape \(3,\) and X has 2 rows"),
+        (np.ones((2, 3)), "one value per row"),
+        ({"a": np.array([1, 2], dtype="m8[s]")}, r"timedelta64.* such as seconds for durations"),
+        ({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, f"at most {MOST_COLORS}"),
+        (TWICE, "duplicate column names: a, a; rename them"),
+    ],
+)
+def test_colors_that_do_not_fit_are_refused(color, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        named_colors(color, 2)

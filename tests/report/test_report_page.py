@@ -38,6 +38,8 @@ def elements(text):
 
 
 def test_nothing_is_loaded_from_elsewhere(elements, text):
+    # Arrays are bounded by sample, grid and edges, so a page of any data is small.
+    assert len(text) < 1_500_000
     for tag, attributes in elements.found:
         assert "src" not in attributes, tag
         assert attributes.get("href", "#").startswith("#"), tag
@@ -82,16 +84,6 @@ def test_a_failed_report_leaves_nothing_behind(fitted, roll, tmp_path):
         fitted.report(path, X, force=False)
 
 
-def test_an_estimator_that_is_not_fitted_is_refused(tmp_path):
-    with pytest.raises(NotFittedError):
-        tp.LaplacianEigenmaps().report(tmp_path / "a.html")
-
-
-def test_sizes_stay_small(fitted, written):
-    """Arrays are bounded by sample, grid and edges, so a page of any data is small."""
-    assert written.stat().st_size < 1_500_000
-
-
 def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
     no_proof = "If none is suspected, that does not prove there are none."
     assert text.count(no_proof) == 1
@@ -101,15 +93,6 @@ def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rn
     less = emb.report(tmp_path / "a.html").read_text(encoding="utf-8")
     assert no_proof not in less
     assert "No graph is drawn" in less
-
-
-def test_one_is_singular(fitted, roll, tmp_path):
-    path = fitted.report(tmp_path / "a.html", roll[0][:1])
-    text = path.read_text(encoding="utf-8")
-    assert "Laplacian eigenmaps of 1 point<" in text
-    assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
-    assert "<dt>point</dt><dd>1</dd>" in text
-    assert "1 points" not in text
 
 
 def headings(path):
@@ -123,9 +106,13 @@ def test_stages_are_left_out_where_none_are_known(fitted, written, tmp_path):
     assert "Stages" not in headings(page)
 
 
-def test_an_option_that_does_not_exist_is_refused(fitted, roll, tmp_path):
+def test_wrong_arguments_are_refused(fitted, roll, tmp_path):
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         fitted.report(tmp_path / "a.html", roll[0], colour=roll[1][:, 0])
+    with pytest.raises(TypeError, match=r"path must be a file path, .*points follow it"):
+        fitted.report(roll[0])
+    with pytest.raises(NotFittedError):
+        tp.LaplacianEigenmaps().report(tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 
 

@@ -45,12 +45,6 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     assert pixels(page) != without
 
 
-def test_landmarks_among_many_points_are_on_at_first(open_page):
-    page = open_page()
-    assert page.get_by_role("checkbox", name="Landmarks").is_checked()
-    assert "Landmarks are hidden" not in page.locator("#shown").inner_text()
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_others_are_grey_and_empty_labels_are_named(show, theme):
     kinds = np.repeat([*map(str, range(12)), ""], 20).tolist()
@@ -79,6 +73,11 @@ def test_dates_are_read_in_the_legend_and_at_a_point(show):
 
 def test_one_point_is_singular(fitted, roll, open_page, tmp_path):
     path = fitted.report(tmp_path / "a.html", roll[0][:1])
+    text = path.read_text(encoding="utf-8")
+    assert "Laplacian eigenmaps of 1 point<" in text
+    assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
+    assert "<dt>point</dt><dd>1</dd>" in text
+    assert "1 points" not in text
     page = open_page(path)
     assert page.locator("#shown").inner_text().startswith("The one point is shown.")
     page.get_by_role("button", name="Select what is in view").click()

@@ -87,13 +87,6 @@ def test_outliers_are_left_out_of_a_range_and_others_are_not(js):
     assert js("withoutOutliers([0, 1, 50], [0, 50])", "bounds") == [0, 50]
 
 
-def test_rows_in_a_link(js):
-    rows = [0, 1, 2, 5, 9, 10]
-    assert js(f"rangesText({rows})", "address") == "0-2,5,9-10"
-    test = f"Array.from({{ length: 12 }}, (_, row) => row).filter(rangesTest(rangesText({rows})))"
-    assert js(test, "address") == rows
-
-
 def test_what_a_link_says_is_read_or_ignored(js):
     assert js("parametersOf(hashOf({ color: 'a & b', view: '1,2' }))", "address") == {
         "color": "a & b",

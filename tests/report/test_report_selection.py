@@ -86,12 +86,3 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
     assert lines[0][:3] == ["row", "coordinate 1", "column 0"]
     assert "(spread out)" not in lines[0]
     assert [line[0] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
-
-
-def test_landmarks_that_are_rows_of_nothing_are_not_offered_as_such(open_page, roll, tmp_path):
-    given = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
-    page = open_page(given.report(tmp_path / "a.html"))
-    page.get_by_role("button", name="Select what is in view").click()
-    assert page.locator("#selected").inner_text() == "40 landmarks selected"
-    for name in ("Copy rows", "Save rows"):
-        assert page.get_by_role("button", name=name).count() == 0

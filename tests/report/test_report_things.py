@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+import trigpoint as tp
 from trigpoint._report.things import Things, make_tiles, read_things
 
 
@@ -63,25 +64,19 @@ def test_there_are_as_many_pictures_as_there_is_room_for(rng):
 
 
 @pytest.mark.parametrize(
-    ("images", "message"),
+    ("images", "text", "n_rows", "message"),
     [
-        ((28, 28), r"images=\(28, 28\) does not match the 3 values of a row"),
-        ((3,), r"images=\(3,\) does not match the 3 values"),
-        (["a.png"] * 9, r"images 'images' has shape \(9,\) and X has 10 rows"),
+        ((28, 28), None, 10, r"images=\(28, 28\) does not match the 8 values of a row"),
+        ((3,), None, 10, r"images=\(3,\) does not match the 8 values"),
+        (["a.png"] * 9, None, 10, r"images 'images' has shape \(9,\) and X has 10 rows"),
+        ((2, 2, 2), None, 10, "does not have 1, 3 or 4 channels"),
+        (None, "a", 10, "text='a' is a single string: pass one value per row"),
+        (None, ["a"], None, "text belongs to the rows of X, but X was not passed"),
     ],
 )
-def test_images_that_do_not_fit_are_refused(images, message):
-    with pytest.raises(ValueError, match=message):
-        read_things(images, None, 10, 3)
-
-
-def test_other_mistakes_are_refused():
-    with pytest.raises(ValueError, match="does not have 1, 3 or 4 channels"):
-        read_things((2, 2, 2), None, 10, 8)
-    with pytest.raises(TypeError, match="text='a' is a single string: pass one value per row"):
-        read_things(None, "a", 10, 8)
-    with pytest.raises(ValueError, match="text belongs to the rows of X, but X was not passed"):
-        read_things(None, ["a"], None, 8)
+def test_what_does_not_fit_is_refused(images, text, n_rows, message):
+    with pytest.raises(tp.ParameterError, match=message):
+        read_things(images, text, n_rows, 8)
 
 
 def test_texts_are_shortened_so_that_the_page_stays_small():

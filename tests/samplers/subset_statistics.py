@@ -1,12 +1,10 @@
-"""Whether drawn subsets have the distribution they should: shared by the determinantal samplers."""
+"""Whether draws have the distribution they should, and Algorithm 2 as the paper writes it."""
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from scipy.stats import chisquare
-
-from trigpoint._samplers.ensemble import kernel_matrix, make_ensemble
 
 # Seeds are fixed: a right sampler fails with this probability once, when a seed is chosen.
 SIGNIFICANCE = 1e-4
@@ -27,40 +25,58 @@ def determinant(L, subset):
     return float(np.linalg.det(L[np.ix_(subset, subset)])) if subset else 1.0
 
 
-def p_value(draws, weights):
-    """P-value of the observed counts of subsets, given weights proportional to probabilities.
+def p_value(draws, weights, *, ordered=False):
+    """P-value of the observed counts of draws, given weights proportional to probabilities.
 
-    Subsets expected fewer than five times are pooled; one that cannot occur must not.
+    Draws are subsets, or sequences if their order counts. Those expected fewer than five times are
+    pooled; one that cannot occur must not.
     """
-    counts = Counter(tuple(sorted(map(int, draw))) for draw in draws)
+    draws = [tuple(map(int, draw)) for draw in draws]
+    counts = Counter(draws if ordered else map(tuple, map(sorted, draws)))
     total = sum(weights.values())
-    expected = {subset: len(draws) * weight / total for subset, weight in weights.items()}
-    possible = {subset for subset, count in expected.items() if count > 1e-9 * len(draws)}
-    assert set(counts) <= possible, "a subset of probability zero was drawn"
-    rare = {subset for subset, count in expected.items() if count < 5}
-    observed = [counts[subset] for subset in expected if subset not in rare]
-    wanted = [count for subset, count in expected.items() if subset not in rare]
-    pooled = sum(expected[subset] for subset in rare)
+    expected = {outcome: len(draws) * weight / total for outcome, weight in weights.items()}
+    possible = {outcome for outcome, count in expected.items() if count > 1e-9 * len(draws)}
+    assert set(counts) <= possible, "a draw of probability zero came up"
+    rare = {outcome for outcome, count in expected.items() if count < 5}
+    observed = [counts[outcome] for outcome in expected if outcome not in rare]
+    wanted = [count for outcome, count in expected.items() if outcome not in rare]
+    pooled = sum(expected[outcome] for outcome in rare)
     if pooled >= 5:
-        observed.append(sum(counts[subset] for subset in rare))
+        observed.append(sum(counts[outcome] for outcome in rare))
         wanted.append(pooled)
     else:
         # Too little to stand alone: with the smallest of the others.
         smallest = int(np.argmin(wanted))
-        observed[smallest] += sum(counts[subset] for subset in rare)
+        observed[smallest] += sum(counts[outcome] for outcome in rare)
         wanted[smallest] += pooled
     return chisquare(observed, wanted).pvalue
 
 
-def ensemble_and_matrix(kernel):
-    """An ensemble as the sampler makes it, and its L from the definition."""
-    if kernel == "linear":
-        X = np.random.default_rng(3).normal(size=(7, 3))
-        L = X @ X.T
-    else:
-        X = POINTS
-        L = kernel_matrix(X, kernel=kernel, bandwidth=1.0, n_neighbors=2, rng=None)
-        values, vectors = np.linalg.eigh(L)
-        L = (vectors * np.maximum(values, 0)) @ vectors.T
-    ensemble = make_ensemble(X, kernel=kernel, bandwidth=1.0, n_neighbors=2, rng=None)
-    return ensemble, L
+def repulsions(X, m, repulsion, bandwidth):
+    """Factors (n, n) by which each landmark multiplies the weights of all points."""
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    factors = np.ones_like(distances)
+    for i, near in enumerate(np.argsort(distances, axis=1, kind="stable")[:, :m]):
+        factors[i, near] = repulsion(distances[i, near], bandwidth)
+    return factors
+
+
+def algorithm_2(factors, k, rng):
+    """One draw of k landmarks, line by line."""
+    D, J = np.ones(len(factors)), []
+    for _ in range(k):
+        J.append(rng.choice(len(D), p=D / D.sum()))
+        D *= factors[J[-1]]
+    return J
+
+
+def algorithm_2_probabilities(factors, k):
+    """Probability of every ordered draw of Algorithm 2."""
+    probabilities = {}
+    for outcome in permutations(range(len(factors)), k):
+        D, probability = np.ones(len(factors)), 1.0
+        for i in outcome:
+            probability *= D[i] / D.sum()
+            D = D * factors[i]
+        probabilities[outcome] = probability
+    return probabilities

@@ -1,17 +1,22 @@
 """Landmarks that `fit` draws have the stated distribution; a bandwidth off by 10 % is noticed.
 
-Nothing here comes from the library but the samplers: kernels and probabilities are computed by
-their definitions. Each test compares with a distribution by its log-likelihood ratio to that of a
+Only samplers come from the library: kernels and probabilities are computed by their definitions.
+Each test compares with a distribution by its log-likelihood ratio to that of a
 bandwidth 10 % larger, whose mean and variance are known, so that its power is computed and not
 guessed: at least 0.9 at a level of 0.001.
 """
-
-from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2, norm, ttest_1samp
+from subset_statistics import (
+    algorithm_2,
+    algorithm_2_probabilities,
+    determinant,
+    repulsions,
+    subsets,
+)
 
 import trigpoint as tp
 
@@ -28,26 +33,19 @@ def kernel(X, sigma):
     return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
 
 
-def algorithm_2(sigma):
+def welsch(distances, sigma):
+    return 1 - np.exp(-(distances**2) / (2 * sigma**2))
+
+
+def ordered_draws(sigma):
     """Probability of every ordered outcome of Algorithm 2."""
-    distances = cdist(REPELLING, REPELLING)
-    factors = np.ones_like(distances)
-    for i, near in enumerate(np.argsort(distances, axis=1)[:, :M]):
-        factors[i, near] = 1 - np.exp(-(distances[i, near] ** 2) / (2 * sigma**2))
-    found = {}
-    for outcome in permutations(range(len(REPELLING)), 3):
-        D, probability = np.ones(len(REPELLING)), 1.0
-        for i in outcome:
-            probability *= D[i] / D.sum()
-            D = D * factors[i]
-        found[outcome] = probability
-    return found
+    return algorithm_2_probabilities(repulsions(REPELLING, M, welsch, sigma), 3)
 
 
 def k_dpp(sigma):
     """Probability of every subset of one size, proportional to its determinant."""
     L = kernel(SPANNING, sigma)
-    found = {J: np.linalg.det(L[np.ix_(J, J)]) for J in combinations(range(len(SPANNING)), 4)}
+    found = {J: determinant(L, J) for J in subsets(len(SPANNING), [4])}
     total = sum(found.values())
     return {J: weight / total for J, weight in found.items()}
 
@@ -75,7 +73,7 @@ def ratio(right, wrong):
     return values, moments
 
 
-@pytest.mark.parametrize(("probabilities", "sampler"), [(algorithm_2, efficient), (k_dpp, exact)])
+@pytest.mark.parametrize(("probabilities", "sampler"), [(ordered_draws, efficient), (k_dpp, exact)])
 def test_fit_draws_from_the_distribution_of_its_bandwidth(probabilities, sampler):
     runs = 2500
     values, moments = ratio(probabilities(SIGMA), probabilities(WRONG))
@@ -141,15 +139,7 @@ def test_pair_probabilities_of_hundreds_of_points(clouds):
 def test_efficient_draws_of_hundreds_of_points_are_those_of_the_loop():
     """Counts in ten cells and close pairs, as the loop of Algorithm 2 draws them."""
     k, m, sigma, runs = 80, 40, 0.3, 600
-    distances = cdist(CLOUD, CLOUD)
-    near, close = np.argsort(distances, axis=1)[:, :m], distances < 0.5
-
-    def loop(rng):
-        D, J = np.ones(len(CLOUD)), []
-        for _ in range(k):
-            J.append(rng.choice(len(CLOUD), p=D / D.sum()))
-            D[near[J[-1]]] *= 1 - np.exp(-(distances[J[-1], near[J[-1]]] ** 2) / (2 * sigma**2))
-        return J
+    factors, close = repulsions(CLOUD, m, welsch, sigma), cdist(CLOUD, CLOUD) < 0.5
 
     def statistics(draws):
         counts = [np.bincount(CELLS[draw], minlength=10) for draw in draws]
@@ -170,7 +160,7 @@ def test_efficient_draws_of_hundreds_of_points_are_those_of_the_loop():
         return [sampler.fit(CLOUD).indices_ for _ in range(runs)]
 
     rng = np.random.default_rng(5)
-    expected = [loop(rng) for _ in range(runs)]
+    expected = [algorithm_2(factors, k, rng) for _ in range(runs)]
     assert p_value(expected, fitted(sigma, seed=6)) > LEVEL
     assert p_value(expected, fitted(WRONG * sigma, seed=7)) < LEVEL
 

@@ -13,18 +13,6 @@ from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
 
-SAMPLERS = [
-    tp.EfficientDPP(8),
-    tp.EfficientDPP(8, refine=1),
-    tp.ExactDPP(8, kernel="linear"),
-    tp.RPCholesky(8),
-    tp.GreedyNystrom(8),
-    tp.FarthestPoint(8),
-    tp.Uniform(8),
-    tp.KMeansPlusPlus(8),
-    tp.KMeansLandmarks(8),
-]
-
 
 @pytest.fixture(name="X")
 def points(rng):
@@ -42,22 +30,9 @@ def chosen(landmarks, X, metric="euclidean", seed=0):
     return draw_landmarks(landmarks, pool, Run(rng, 1, False)), pool
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
-def test_indices_are_rows_of_the_data(sampler, X, small_pools):
-    sampler = clone(sampler).set_params(random_state=0).fit(X)
-    assert len(set(sampler.indices_)) == 8
-    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
-    rows = np.sort(np.random.default_rng(0).choice(len(X), 1000, replace=False))
-    assert np.isin(sampler.indices_, rows).all()
-    assert sampler.n_features_in_ == 8
-
-
-def test_refinement_and_pool_of_candidates_are_numbered_alike(X, small_pools):
+def test_refinement_numbers_rows_of_the_data(X, small_pools):
     refined = tp.EfficientDPP(8, refine=1, random_state=0).fit(X)
     np.testing.assert_array_equal(refined.refinement_.indices, refined.indices_)
-    greedy = tp.GreedyNystrom(8, pool_size=50, random_state=0).fit(X)
-    assert greedy.pool_.max() > 1000
-    assert np.isin(greedy.indices_, greedy.pool_).all()
 
 
 def test_neighbors_count_rows_of_the_data(X, small_pools):

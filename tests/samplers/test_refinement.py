@@ -242,26 +242,6 @@ def test_covariances_belong_to_the_refined_landmarks(X):
 
 
 @pytest.mark.parametrize(
-    ("refine", "error", "message"),
-    [
-        ("yes", TypeError, "pass True, False, a number of sweeps or a Refinement"),
-        (0, ValueError, "refine=0 is too small"),
-        (tp.Refinement(criterion="error"), ValueError, "criterion='error' is not known"),
-        (tp.Refinement(exponent=-1), ValueError, "exponent=-1.0 is out of range"),
-        (tp.Refinement(snap="no"), TypeError, "snap must be True or False"),
-        (
-            tp.Refinement(criterion="determinant", snap=False),
-            ValueError,
-            "a sample always consists of",
-        ),
-    ],
-)
-def test_bad_parameters(X, refine, error, message):
-    with pytest.raises(error, match=message):
-        tp.EfficientDPP(10, refine=refine).fit(X)
-
-
-@pytest.mark.parametrize(
     ("indices", "message"),
     [
         ([0, 1, 300], "rows from 0 to 300: choose rows from 0 to 299"),

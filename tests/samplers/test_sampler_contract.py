@@ -1,13 +1,16 @@
-"""Parameters that all samplers share, and what these do."""
+"""What every sampler does: parameters, copies, threads, progress, and rows of the data."""
 
 import inspect
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
+from trigpoint import _pool
 from trigpoint._pool import Pool
+from trigpoint._samplers import farthest
 
 SAMPLERS = [
     tp.EfficientDPP(8),
@@ -15,13 +18,23 @@ SAMPLERS = [
     tp.ExactDPP(8, bandwidth=0.5),
     tp.AnnealedDPP(8, bandwidth=0.5, n_sweeps=3),
     tp.RPCholesky(8),
-    tp.GreedyNystrom(8),
     tp.FarthestPoint(8),
     tp.Uniform(8),
     tp.KMeansPlusPlus(8),
     tp.KMeansLandmarks(8),
 ]
 WITH_THREADS = [sampler for sampler in SAMPLERS if "n_jobs" in sampler.get_params()]
+
+# Those that never take two copies of a point.
+WITHOUT_COPIES = [
+    tp.EfficientDPP(),
+    tp.ExactDPP(bandwidth=1.5),
+    tp.AnnealedDPP(bandwidth=1.5, n_sweeps=3),
+    *(tp.RPCholesky(bandwidth=bandwidth) for bandwidth in (None, 3.0, 1e-6)),
+    tp.FarthestPoint(),
+    tp.KMeansPlusPlus(),
+    *(tp.KMeansLandmarks(init=init) for init in ("random", "k-means++")),
+]
 
 
 @pytest.fixture(name="X")
@@ -87,22 +100,145 @@ def test_a_fit_is_silent(sampler, X, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@each_with_threads
-def test_same_landmarks_with_any_number_of_threads(sampler, rng):
-    """Enough points for several blocks, which is what threads share."""
-    X = rng.normal(size=(6000, 3))
-    found = [
-        clone(sampler).set_params(n_jobs=n_jobs, random_state=0).fit(X).indices_
-        for n_jobs in (None, -1, 1, 3)
-    ]
+@each
+def test_indices_are_rows_of_the_data(sampler, rng, monkeypatch):
+    """Also where landmarks are drawn from a pool of some rows."""
+    monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
+    X = rng.normal(size=(5000, 8))
+    sampler = clone(sampler).set_params(n_landmarks=8, random_state=0).fit(X)
+    assert len(set(sampler.indices_)) == 8
+    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
+    rows = np.sort(np.random.default_rng(0).choice(len(X), 1000, replace=False))
+    assert np.isin(sampler.indices_, rows).all()
+    assert sampler.n_features_in_ == 8
+
+
+@pytest.mark.parametrize("sampler", WITHOUT_COPIES, ids=repr)
+@pytest.mark.parametrize("columns", [4, 80])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copies_are_never_landmarks_twice(sampler, columns, dtype, rng):
+    """Nor are points that differ in the sign of a zero."""
+    distinct = rng.normal(size=(12, columns)).astype(dtype)
+    distinct[:, 1:] += 1e4
+    distinct[0, 0] = 0
+    X = np.repeat(distinct, 30, axis=0)
+    X[0, 0] = -0.0
+    X = X[rng.permutation(len(X))]
+    sampler = clone(sampler)
+    for seed in range(5):
+        sampler.set_params(n_landmarks=12, random_state=seed).fit(X)
+        assert len(np.unique(sampler.landmarks_, axis=0)) == 12
+    with pytest.raises(ValueError, match=r"n_landmarks=13 .*12 .*<= 12"):
+        sampler.set_params(n_landmarks=13).fit(X)
+
+
+@pytest.mark.parametrize(
+    "sampler", [tp.AnnealedDPP(4, bandwidth=1.0, n_sweeps=1), tp.RPCholesky(4, bandwidth=1.0)]
+)
+def test_rare_points_are_found(sampler):
+    """All but three points coincide: a sample of the points alone would miss the others."""
+    X = np.zeros((30_000, 2))
+    X[[7, 11_000, 29_000]] = [[1, 0], [0, 1], [3, 3]]
+    sampler.set_params(random_state=0).fit(X)
+    assert {7, 11_000, 29_000} < set(sampler.indices_)
+    with pytest.raises(ValueError, match=r"n_landmarks=5 .*4 .*<= 4"):
+        sampler.set_params(n_landmarks=5).fit(X)
+
+
+@each
+@pytest.mark.parametrize("columns", [3, 40])
+def test_same_landmarks_with_any_number_of_threads(sampler, columns, rng, monkeypatch):
+    """Threads of ours and of BLAS; with enough points for several blocks."""
+    # So little work would not be shared otherwise.
+    monkeypatch.setattr(farthest, "_COORDINATES", 1)
+    n = 300 if isinstance(sampler, tp.ExactDPP) else 6000
+    X = rng.normal(size=(n, columns)).astype(np.float32)
+    found = []
+    for n_jobs, blas_threads in ((1, 1), (1, 2), (3, 2), (-1, 1)):
+        again = clone(sampler).set_params(random_state=0)
+        if sampler.n_landmarks is not None:
+            again.set_params(n_landmarks=100)
+        if sampler in WITH_THREADS:
+            again.set_params(n_jobs=n_jobs)
+        with threadpool_limits(blas_threads):
+            again.fit(X)
+        found.append({name: value for name, value in vars(again).items() if name.endswith("_")})
     for other in found[1:]:
-        np.testing.assert_array_equal(found[0], other)
+        assert other.keys() == found[0].keys()
+        for name, values in found[0].items():
+            np.testing.assert_array_equal(other[name], values, err_msg=name)
 
 
 @each_with_threads
 def test_bad_numbers_of_threads_are_refused(sampler, X):
     with pytest.raises(ValueError, match="n_jobs=0"):
         clone(sampler).set_params(n_jobs=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "error", "message"),
+    [
+        (tp.EfficientDPP(0), ValueError, "n_landmarks=0 is too small"),
+        (tp.EfficientDPP(201), ValueError, "n_landmarks=201 is too large.*200 points"),
+        (tp.EfficientDPP(2.5), TypeError, "n_landmarks must be a whole number"),
+        (tp.EfficientDPP(5, n_neighbors=201), ValueError, "n_neighbors=201 is too.*200 points"),
+        (tp.EfficientDPP(5, n_neighbors=0), ValueError, "n_neighbors=0 is too small"),
+        (tp.EfficientDPP(5, bandwidth=0.0), ValueError, "bandwidth=0.0 is out of range"),
+        (tp.EfficientDPP(5, bandwidth="wide"), TypeError, "bandwidth must be a number"),
+        (
+            tp.EfficientDPP(5, repulsion="cosine"),
+            ValueError,
+            "repulsion='cosine' .*'welsch', 'sin2'",
+        ),
+        (tp.EfficientDPP(5, pool="half"), TypeError, "pool='half' is not known"),
+        (tp.EfficientDPP(5, pool=1), ValueError, "pool=1 is too small"),
+        (tp.EfficientDPP(5, random_state="seed"), TypeError, "random_state must be"),
+        (tp.EfficientDPP(5, random_state=-1), ValueError, "random_state=-1 is negative"),
+        (
+            tp.EfficientDPP(5, refine="yes"),
+            TypeError,
+            "pass True, False, a number of sweeps or a R",
+        ),
+        (tp.EfficientDPP(5, refine=0), ValueError, "refine=0 is too small"),
+        (
+            tp.EfficientDPP(5, refine=tp.Refinement(criterion="error")),
+            ValueError,
+            "criterion='error' is not known",
+        ),
+        (
+            tp.EfficientDPP(5, refine=tp.Refinement(exponent=-1)),
+            ValueError,
+            "exponent=-1.0 is out of range",
+        ),
+        (
+            tp.EfficientDPP(5, refine=tp.Refinement(snap="no")),
+            TypeError,
+            "snap must be True or False",
+        ),
+        (
+            tp.EfficientDPP(5, refine=tp.Refinement(criterion="determinant", snap=False)),
+            ValueError,
+            "a sample always consists of",
+        ),
+        (tp.ExactDPP(kernel="cosine"), ValueError, "kernel='cosine'"),
+        (tp.ExactDPP(bandwidth=0.0), ValueError, "bandwidth"),
+        (tp.ExactDPP(kernel="geodesic", n_neighbors=200), ValueError, "n_neighbors=200"),
+        (tp.AnnealedDPP(2, exponent=-1), ValueError, "exponent=-1"),
+        (tp.AnnealedDPP(2, kernel="linear"), ValueError, "kernel='linear'"),
+        (tp.AnnealedDPP(2, n_sweeps=0), ValueError, "n_sweeps=0"),
+        (tp.AnnealedDPP(2, bandwidth=-1.0), ValueError, "bandwidth"),
+        (tp.RPCholesky(2, bandwidth=-1.0), ValueError, "bandwidth=-1"),
+        (tp.RPCholesky(2, bandwidth="wide"), TypeError, "bandwidth must be a number"),
+        (tp.RPCholesky(2, block_size=0), ValueError, "block_size=0 is too small"),
+        (tp.RPCholesky(2, block_size=2.5), TypeError, "block_size must be a whole number"),
+        (tp.KMeansLandmarks(5, init="farthest"), ValueError, "init='farthest' .*'k-means\\+\\+'"),
+        (tp.KMeansLandmarks(5, snap="yes"), TypeError, "snap must be True or False, got 'yes'"),
+        (tp.KMeansLandmarks(5, max_iter=0), ValueError, "max_iter=0 is too small"),
+    ],
+)
+def test_bad_parameters_are_refused(sampler, error, message, X):
+    with pytest.raises(error, match=message):
+        sampler.fit(X)
 
 
 @pytest.mark.parametrize(

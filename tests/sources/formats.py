@@ -105,6 +105,7 @@ PATHS: dict[str, Callable[[Path, np.ndarray], None]] = {
     "points.PQ": save_parquet,
     "folder": save_parquet_folder,
     "points.zarr": save_zarr,
+    "zarr without suffix": save_zarr,
     "points.zarr.zip": save_zarr_zip,
     "points.h5": save_hdf5,
     "points.hdf5": save_hdf5,
@@ -173,11 +174,14 @@ OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
     "memmap": _memmap,
     "npz": _npz,
     "csr": lambda _, X: _made(sparse.csr_matrix(X)),
+    "csc": lambda _, X: _made(sparse.csc_matrix(X)),
+    "coo": lambda _, X: _made(sparse.coo_array(X)),
     "h5py": _dataset,
     "zarr": lambda _, X: _made(zarr.array(X, chunks=(16, 2))),
     "table": lambda _, X: _made(table(X)),
     "dataset": _arrow_dataset,
     "pandas": lambda _, X: _made(pd.DataFrame(X, columns=names(X))),
+    "unnamed": lambda _, X: _made(pd.DataFrame(X)),
     "polars": lambda _, X: _made(pl.DataFrame(X, schema=names(X))),
     "lazy": lambda _, X: _made(pl.LazyFrame(X, schema=names(X))),
     "xarray": lambda _, X: _made(
@@ -185,3 +189,8 @@ OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
     ),
     "anndata": lambda _, X: _made(annotated(X)),
 }
+
+# Files and objects whose columns have the names above.
+NAMED = {"points.parquet", "points.PQ", "folder", "points.h5ad"}
+NAMED |= TEXTS.keys() - {"semicolons.csv", "bare.txt"}
+NAMED |= {"table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"}

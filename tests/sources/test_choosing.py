@@ -7,34 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
-from formats import OBJECTS, PATHS, TEXTS, annotated, save_h5ad, save_hdf5, save_npz, save_zarr_zip
+from formats import OBJECTS, PATHS, annotated, save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
 from trigpoint._sources import Source, open_source
 
 
 def whole(source: Source) -> np.ndarray:
     return np.asarray(source)
-
-
-@pytest.mark.parametrize("name", [*PATHS, *TEXTS])
-def test_columns_of_files(tmp_path, points, name):
-    {**PATHS, **TEXTS}[name](tmp_path / name, points)
-    source = open_source(tmp_path / name, columns=[3, 0])
-    assert source.shape == (103, 2)
-    np.testing.assert_array_equal(whole(source), points[:, [3, 0]])
-    np.testing.assert_array_equal(whole(open_source(tmp_path / name, columns=4)), points[:, [4]])
-    if open_source(tmp_path / name).columns.names:
-        named = open_source(tmp_path / name, columns=["c3", "c0"])
-        assert named.columns.names == source.columns.names == ("c3", "c0")
-        np.testing.assert_array_equal(whole(named), points[:, [3, 0]])
-        assert open_source(tmp_path / name, columns="c2").shape == (103, 1)
-
-
-@pytest.mark.parametrize("name", OBJECTS)
-def test_columns_of_objects(tmp_path, points, name):
-    with OBJECTS[name](tmp_path, points) as thing:
-        source = open_source(thing, columns=np.array([3, 0]))
-        np.testing.assert_array_equal(whole(source), points[:, [3, 0]])
 
 
 def test_columns_leave_out_text(tmp_path):
@@ -115,11 +94,6 @@ def test_key_in_groups(tmp_path, points):
     zarr.create_array(store=group.store, name="a/b", data=points)
     np.testing.assert_array_equal(whole(open_source(group, key="a/b")), points)
     np.testing.assert_array_equal(whole(open_source(group)), points)
-
-
-def test_folder_of_zarr_without_suffix(tmp_path, points):
-    zarr.create_array(store=str(tmp_path / "cells"), data=points)
-    np.testing.assert_array_equal(whole(open_source(tmp_path / "cells")), points)
 
 
 def test_key_in_annotated_data(tmp_path, points):

@@ -8,6 +8,7 @@ from formats import PATHS
 from scipy import sparse
 from stand_in import Model
 
+import trigpoint as tp
 from trigpoint._sources import Output, open_source
 
 
@@ -81,6 +82,15 @@ def test_progress_and_interruption(tmp_path, points, columns):
 def test_nothing_is_written_over_what_is_read(tmp_path, points, columns):
     for name in ("points.npy", "points.zarr", "folder"):
         PATHS[name](tmp_path / name, points)
+    emb = tp.KernelPCA()
+    refused = {"none/Y.npy": OSError, "Y.xlsx": ValueError, "points.npy": ValueError}
+    for out, error in refused.items():
+        with pytest.raises(error, match=out):
+            emb.fit_transform(tmp_path / "points.npy", out=tmp_path / out)
+    with pytest.raises(TypeError, match="out must be a path, got ndarray"):
+        emb.fit_transform(tmp_path / "points.npy", out=points)
+    # It is refused before the fit.
+    assert not hasattr(emb, "landmark_embedding_")
     np.testing.assert_array_equal(np.load(tmp_path / "points.npy"), points)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     for thing, out in (

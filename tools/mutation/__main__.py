@@ -57,10 +57,9 @@ NOT_NUMERICS |= {"__init__.py", "__main__.py", "jit.py", "threads.py"}
 SOURCES = sorted(
     path.name for path in (ROOT / LIBRARY).iterdir() if path.suffix == ".py" or path.is_dir()
 )
-TESTS = ["tests/test_*.py"] + [
-    f"tests/{folder}/test_*.py"
-    for folder in ("extension", "kernels", "samplers", "metrics", "neighbors", "numerics")
-]
+FOLDERS = "estimators", "extension", "graphs", "kernels", "metrics", "neighbors"
+FOLDERS += "numerics", "samplers", "spaces"
+TESTS = ["tests/test_*.py", *(f"tests/{folder}/test_*.py" for folder in FOLDERS)]
 # These start other processes or look at files, which says little about numbers.
 APART = {"architecture", "cli", "demo", "docs", "interrupt", "long_use", "memory_limits"}
 APART |= {"notebook", "optional", "progress", "release"}

@@ -23,7 +23,6 @@ SAMPLERS = {
     "k-means++": "KMeansPlusPlus",
     "k-means": "KMeansLandmarks",
     "rp-cholesky": "RPCholesky",
-    "greedy-nystrom": "GreedyNystrom",
     "uniform": "Uniform",
 }
 

@@ -77,6 +77,24 @@ Fitted = tuple[Fit, Extension]
 Attempt = Callable[[], Iterator[Fitted]]
 
 
+class Candidate(NamedTuple):
+    """A graph to try.
+
+    Attributes
+    ----------
+    graph : object
+        A graph object, or a matrix of weights.
+    extensions : list
+        The extensions to try with it.
+    roomy : int
+        Neighbors that the graph may grow to if it is disconnected; 0 keeps it as it is.
+    """
+
+    graph: Any
+    extensions: list[Any]
+    roomy: int = 0
+
+
 class Rules(NamedTuple):
     """What ``"auto"`` stands for.
 
@@ -169,19 +187,20 @@ class GraphEmbedding(Embedding):
         extension = rules.extension if self.extension == "auto" else self.extension
         # A graph by rule that is disconnected may take a few more neighbors.
         roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
-        candidates: list[tuple[Any, list[Any], int]] = [(first, [extension], roomy)]
+        candidates = [Candidate(first, [extension], roomy)]
         many = self.n_components > MOST_VISUAL
         parameters = self.graph, self.extension, self.eigenvectors
         if self._selects and all(isinstance(v, str) and v == "auto" for v in parameters):
-            others = other_candidates(pool.points, k, self.n_components, dimension, extension)
-            for graph, extensions in others:
-                fits = isinstance(graph, CompleteGraph) or 2 * graph.n_neighbors < k
-                if fits and described(graph) != described(first):
-                    candidates.append((graph, extensions, 0))
+            for other in other_candidates(pool.points, k, self.n_components, dimension, extension):
+                fits = isinstance(other.graph, CompleteGraph) or 2 * other.graph.n_neighbors < k
+                if fits and described(other.graph) != described(first):
+                    candidates.append(other)
         if len(candidates) > 1 and not many:
-            candidates[0] = first, [extension, "graph"], roomy
+            candidates[0] = Candidate(first, [extension, "graph"], roomy)
         modes = [
-            mode for graph, *_ in candidates if (mode := getattr(graph, "needs_covariances", None))
+            mode
+            for candidate in candidates
+            if (mode := getattr(candidate.graph, "needs_covariances", None))
         ]
         if modes and landmarks.covariances is None:
             radii, covariances = local_covariances(pool, landmarks, modes[0], run.n_threads)
@@ -191,8 +210,8 @@ class GraphEmbedding(Embedding):
         attempt = partial(self._attempt, pool, landmarks, search, dimension, run)
         self.tried_: dict[str, float] = {}
         if len(candidates) == 1:
-            return next(attempt(*candidates[0]))
-        attempts = [partial(attempt, *candidate) for candidate in candidates]
+            return next(attempt(candidates[0]))
+        attempts = [partial(attempt, candidate) for candidate in candidates]
         fit, prepared, self.tried_ = select(attempts, pool.points, many, run.n_threads)
         return fit, prepared
 
@@ -203,18 +222,17 @@ class GraphEmbedding(Embedding):
         search: NeighborSearch,
         dimension: float,
         run: Run,
-        graph: Any,
-        extensions: list[Any],
-        roomy: int,
+        candidate: Candidate,
     ) -> Iterator[Fitted]:
-        """Build a graph, embed it, and yield the fit with each of some extensions."""
+        """Build a graph, embed it, and yield the fit with each of its extensions."""
+        graph = candidate.graph
         if getattr(graph, "by_mass", False):
             masses = masses_of(pool.points, landmarks.points, run.n_threads)
             landmarks = replace(landmarks, masses=masses)
         if not hasattr(graph, "build"):
             built = precomputed_graph(graph, landmarks.points)
         elif isinstance(graph, KNNGraph):
-            built = graph.linked(landmarks, search, roomy)
+            built = graph.linked(landmarks, search, candidate.roomy)
         elif isinstance(graph, CompleteGraph):
             built = graph.linked(landmarks)
         else:
@@ -226,7 +244,7 @@ class GraphEmbedding(Embedding):
                 fit = self._narrowed(fit)
             decided = described(graph)
         fit = replace(fit, dimension=dimension, decided=decided | fit.decided)
-        for extended_by in dict.fromkeys(extensions):
+        for extended_by in dict.fromkeys(candidate.extensions):
             extended = replace(fit, extended_by=extended_by)
             yield extended, self._extension(extended)
 
@@ -262,7 +280,7 @@ def described(graph: Any) -> dict[str, str]:
 
 def other_candidates(
     points: Points, k: int, n_components: int, dimension: float, by_rule: str
-) -> Iterator[tuple[Any, list[str]]]:
+) -> Iterator[Candidate]:
     """Yield graphs to try besides the proposal of the rules, and the extensions to try with each.
 
     There are none for many landmarks or few points. `by_rule` is the default extension.
@@ -273,18 +291,18 @@ def other_candidates(
         for metric, count in _TRIED:
             # Planes through few neighbors are uneven, and may still preserve more neighbors.
             extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
-            yield KNNGraph(count, metric=metric), extensions
+            yield Candidate(KNNGraph(count, metric=metric), extensions)
         if by_rule == "graph":
             # On a surface, the same goes for these, and masses would be noise. But diverse
             # landmarks are as dense at the fringe of a cloud as in its core.
-            yield KNNGraph(5, metric="euclidean"), ["graph"]
-            yield KNNGraph(5, by_mass=True), ["graph"]
-        yield CompleteGraph(), ["all"]
+            yield Candidate(KNNGraph(5, metric="euclidean"), ["graph"])
+            yield Candidate(KNNGraph(5, by_mass=True), ["graph"])
+        yield Candidate(CompleteGraph(), ["all"])
     # Where points spread in more directions than there are features, all pairs preserve most.
     elif MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5:
-        yield KNNGraph(200, metric="euclidean"), ["all"]
-        yield KNNGraph(20, metric="euclidean"), ["graph"]
-        yield CompleteGraph(), ["all"]
+        yield Candidate(KNNGraph(200, metric="euclidean"), ["all"])
+        yield Candidate(KNNGraph(20, metric="euclidean"), ["graph"])
+        yield Candidate(CompleteGraph(), ["all"])
 
 
 def select(

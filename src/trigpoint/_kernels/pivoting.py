@@ -147,20 +147,3 @@ def _transform(H: np.ndarray, a: np.ndarray, p: int) -> None:
         H[p, t] = (h[t] - a[t] * h[p] / q) / abs(q)
         H[t, p] = H[p, t]
     H[p, p] = h[p] / (q * q)
-
-
-@compiled
-def deflate(
-    rows: np.ndarray, factors: np.ndarray, explained: np.ndarray, squares: np.ndarray
-) -> None:
-    """Take multiples of `explained` (p,) from `rows` (b, p), and fill `squares` (b,) with norms.
-
-    In one pass: reading the rows takes longer than computing with them.
-    """
-    for i in range(len(rows)):
-        square = 0.0
-        for j in range(rows.shape[1]):
-            value = rows[i, j] - factors[i] * explained[j]
-            rows[i, j] = value
-            square += value * value
-        squares[i] = square

@@ -12,7 +12,6 @@ from trigpoint._samplers.curve import LandmarkCurve, landmark_curve
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.exact import ExactDPP
 from trigpoint._samplers.farthest import FarthestPoint
-from trigpoint._samplers.greedy import GreedyNystrom
 from trigpoint._samplers.kmeans import KMeansLandmarks, KMeansPlusPlus
 from trigpoint._samplers.refinement import Refinement, RefinementResult
 from trigpoint._samplers.sampler import Sampler
@@ -25,7 +24,6 @@ __all__ = [
     "EfficientDPP",
     "ExactDPP",
     "FarthestPoint",
-    "GreedyNystrom",
     "KMeansLandmarks",
     "KMeansPlusPlus",
     "LandmarkCurve",

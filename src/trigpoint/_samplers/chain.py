@@ -84,16 +84,16 @@ def _draw_pivots(
 ) -> np.ndarray:
     points = K.points[pool]
 
-    def kernel(places: np.ndarray, part: slice) -> np.ndarray:
-        return K.matrix(points[places], points[part])
+    def row(place: int) -> np.ndarray:
+        return K.matrix(points[[place]], points)[0]
 
-    residual = PoolFactor(kernel, K.diagonal[pool], k, n_threads=1)
+    residual = PoolFactor(row, K.diagonal[pool], k)
     while residual.n_missing:
         # Below 1, the power would start the chain from nearly singular sets that it must leave.
         weights = (residual.variances / residual.variances.max()) ** max(exponent, 1.0)
         cumulative = np.cumsum(weights)
         i = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-        residual.add(i, residual.rows(np.array([i]))[0])
+        residual.add(i)
     return pool[residual.chosen]
 
 

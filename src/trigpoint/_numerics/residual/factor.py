@@ -16,9 +16,6 @@ from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
 
-# The kernel between the points at some places of a pool and those of a part of it.
-PoolKernel = Callable[[np.ndarray, slice], np.ndarray]
-
 # A residual this small a part of the point's own variance is rounding. Entries of the kernel are
 # accurate to about 1e-13, and so were the residuals that nearly singular factors leave.
 ROUNDING = 1e-12
@@ -34,9 +31,6 @@ _PANEL = 128
 # caches. Rounding depends on it, so it must not depend on the number of threads.
 _PART_BYTES = 2**21
 _PART_COLUMNS = 256
-
-# Points of a pool whose rows of the residual are computed at once.
-_POOL_COLUMNS = 2048
 
 
 class LandmarkFactor:
@@ -142,13 +136,11 @@ class PoolFactor:
     Parameters
     ----------
     kernel : callable
-        ``kernel(places, part)`` is the matrix of the kernel between points of the pool, given an
-        int64 array of places and a slice.
+        Returns the row of the kernel matrix that belongs to a place in the pool.
     variances : ndarray of shape (p,)
         The diagonal of the kernel.
     most : int
         Most landmarks that will be added.
-    n_threads : int
 
     Attributes
     ----------
@@ -159,12 +151,11 @@ class PoolFactor:
     """
 
     def __init__(
-        self, kernel: PoolKernel, variances: np.ndarray, most: int, n_threads: int
+        self, kernel: Callable[[int], np.ndarray], variances: np.ndarray, most: int
     ) -> None:
-        self.most = most
-        self.n_threads = n_threads
         self.chosen: list[int] = []
         self.variances = variances.copy()
+        self._most = most
         self._kernel = kernel
         self._floor = ROUNDING * variances
         self._factor = np.empty((most, len(variances)))
@@ -172,35 +163,18 @@ class PoolFactor:
     @property
     def n_missing(self) -> int:
         """How many landmarks are still missing; 0 when all points are explained."""
-        return self.most - len(self.chosen) if self.variances.any() else 0
+        return self._most - len(self.chosen) if self.variances.any() else 0
 
-    def rows(self, places: np.ndarray) -> np.ndarray:
-        """Rows of E, of shape (b, p)."""
-        rows = np.empty((len(places), len(self.variances)))
+    def add(self, place: int) -> None:
+        """Make a landmark of a point."""
         factor = self._factor[: len(self.chosen)]
-        some_factors = np.ascontiguousarray(factor[:, places].T)
-
-        def fill(part: slice) -> None:
-            explained = some_factors @ factor[:, part]
-            np.subtract(self._kernel(places, part), explained, out=rows[:, part])
-
-        parts = list(row_blocks(rows.shape[1], _POOL_COLUMNS))
-        for _ in thread_map(fill, parts, min(self.n_threads, len(parts))):
-            pass
-        return rows
-
-    def add(self, place: int, row: np.ndarray) -> np.ndarray:
-        """Make a landmark of a point, given its row of E.
-
-        Returns the vector whose product with its own transpose is thereby taken from E.
-        """
+        row = self._kernel(place) - factor[:, place] @ factor
         explained = row / np.sqrt(self.variances[place])
         self._factor[len(self.chosen)] = explained
         self.chosen.append(place)
         self.variances -= np.square(explained)
         self.variances[self.variances < self._floor] = 0
         self.variances[place] = 0
-        return explained
 
 
 def nystrom_rows(

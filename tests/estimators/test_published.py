@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 
 import trigpoint as tp
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "paper" / "algorithms.py"
+REFERENCE = Path(__file__).parents[2] / "docs" / "paper" / "algorithms.py"
 SIGNIFICANCE = 1e-4
 
 
