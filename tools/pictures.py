@@ -60,7 +60,7 @@ def draw_slice(data: Path) -> Path:
     import matplotlib.pyplot as plt
     import numpy as np
 
-    from experiments.data.scans import read_volumes
+    from experiments.data import read_volumes
 
     (scan,) = read_volumes(data / "ct" / "rtog-0522c0002")
     organs = {1: "#f0e442", 2: "#009e73", 3: "#56b4e9"}
@@ -73,10 +73,11 @@ def draw_slice(data: Path) -> Path:
         slice(back.min() - 20, back.max() + 20),
         across,
     )
+    classes = scan.classes[window].T
     figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
     ax.imshow(scan.hu[window].T, cmap="gray", vmin=-200, vmax=300)
     for organ, color in organs.items():
-        ax.contour(organ == scan.classes[window].T, levels=[0.5], colors=color, linewidths=1.5)
+        ax.contour(classes == organ, levels=[0.5], colors=color, linewidths=1.5)
     ax.axis("off")
     with _elsewhere() as folder:
         figure.savefig(folder / "slice.png", dpi=120)

@@ -80,6 +80,8 @@ TITLES = {
 }
 BANDWIDTHS = {"roll": 1.0, "bowl": 1.0, "mnist": 5.0, "lidar": 1.7, "coil": 5.0}
 MADE = ("roll", "bowl")
+# That of the bowl is 4 % larger than in table 1.
+SCALES = {"roll": 0.115, "bowl": 1.45}
 FULL: dict[str, tuple[int, ...]] = {"roll": COUNTS, "bowl": COUNTS}
 FULL |= {"coil": (100, 300, 1000), "lidar": (100, 500, 2000), "mnist": (100, 500, 2000)}
 QUICK = {"roll": (50,), "bowl": (50,)}
@@ -88,7 +90,7 @@ QUICK = {"roll": (50,), "bowl": (50,)}
 def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn again for every seed."""
     if kind in MADE:
-        return SURFACES[kind].make(1000, SURFACES[kind].scale, seed)
+        return SURFACES[kind].make(1000, SCALES[kind], seed)
     return data.real(settings, kind)
 
 
