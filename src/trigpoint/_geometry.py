@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterWarning
+from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.index import neighbor_index
 from trigpoint._numerics.blocks import one_blas_thread, row_blocks, sample_points, thread_map
@@ -90,7 +90,7 @@ class SingularCovarianceWarning(ParameterWarning):
 
 
 def regularize(
-    covariances: np.ndarray, ridge: float = RIDGE
+    covariances: np.ndarray | None, ridge: float = RIDGE
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
     """Make covariances invertible: add `ridge` times the mean variance to each variance.
 
@@ -104,6 +104,7 @@ def regularize(
     Parameters
     ----------
     covariances : ndarray of shape (k, d, d) or (k, d)
+        Those of landmarks, which have ``None`` unless they were measured: that is an error.
     ridge : float, default=0.01
 
     Returns
@@ -112,6 +113,12 @@ def regularize(
         Invertible covariances of the same kind, float64.
     notes : tuple of Warning
     """
+    if covariances is None:
+        raise ParameterValueError(
+            "metric='bhattacharyya' compares local covariances, but these landmarks have none: "
+            "pass the graph to an estimator, or choose metric='euclidean'",
+            "metric",
+        )
     regular = np.array(covariances, dtype=np.float64)
     # A view that can be written to.
     variances = regular if regular.ndim == 2 else np.einsum("kii->ki", regular)

@@ -77,19 +77,14 @@ def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph
         off_diagonal = np.arange(k) != np.arange(part.start, part.stop)[:, None]
         others[part] = np.maximum(lengths[part], tiny)[off_diagonal].reshape(len(larger), k - 1)
     np.fill_diagonal(weights, 1.0)
-    no_bridges = np.empty((0, 2), dtype=np.int64)
-    return LandmarkGraph(_stored(weights), _stored(others), no_bridges, bandwidths)
-
-
-def _stored(matrix: np.ndarray) -> csr_array:
-    """Store all entries (k, k), or those beside the diagonal (k, k - 1).
-
-    SciPy would look for zeros, which takes 20 times as long.
-    """
-    k, count = matrix.shape
-    dtype = get_index_dtype(maxval=k * k)
-    columns = np.tile(np.arange(count, dtype=dtype), (k, 1))
-    if count < k:
-        columns += columns >= np.arange(k, dtype=dtype)[:, None]
-    starts = count * np.arange(k + 1, dtype=dtype)
-    return csr_array((matrix.ravel(), columns.ravel(), starts), shape=(k, k))
+    # From indices, since SciPy would look for zeros, which takes 20 times as long.
+    everyone = np.arange(k, dtype=get_index_dtype(maxval=k * k))
+    starts = np.arange(k + 1, dtype=everyone.dtype)
+    columns = np.tile(everyone[:-1], (k, 1))
+    columns += columns >= everyone[:, None]
+    return LandmarkGraph(
+        csr_array((weights.ravel(), np.tile(everyone, k), k * starts), shape=(k, k)),
+        csr_array((others.ravel(), columns.ravel(), (k - 1) * starts), shape=(k, k)),
+        np.empty((0, 2), dtype=np.int64),
+        bandwidths,
+    )

@@ -40,6 +40,8 @@ _COUNTED = 10
 _MOST_NUMBERS = 2**23
 _BYTES_AT_ONCE = 2**22
 
+_NO_BRIDGES = np.empty((0, 2), dtype=np.int64)
+
 
 class Graph(BaseEstimator, ABC):
     """Base of the graphs: `build` links landmarks and weighs the edges.
@@ -118,14 +120,9 @@ def weighted_graph(
             "bandwidth",
         )
     edges = _symmetric(k, left[heavy], right[heavy], weights[heavy])
-    matrix, bridges, more_notes = _joined(edges, points)
-    return LandmarkGraph(
-        csr_array(matrix + eye_array(k)),
-        edge_lengths(matrix, points),
-        bridges,
-        bandwidths,
-        (*notes, *more_notes),
-    )
+    linked = _symmetric(k, left[heavy], right[heavy], lengths[heavy])
+    built = _joined(LandmarkGraph(edges, linked, _NO_BRIDGES, bandwidths, notes), points)
+    return replace(built, weights=csr_array(built.weights + eye_array(k)))
 
 
 def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
@@ -157,14 +154,16 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     weights = ((weights + weights.T) / 2).tocsr()
     weights.data[weights.data <= NEGLIGIBLE] = 0
     weights.eliminate_zeros()
-    lengths = edge_lengths(weights, points)
-    if lengths.nnz == 0:
+    left, right = weights.nonzero()
+    left, right = left[left != right], right[left != right]
+    if len(left) == 0:
         raise ParameterValueError(
             "graph has no edges: pass weights > 0 between neighboring landmarks", "graph"
         )
-    weights, bridges, notes = _joined(weights, points)
-    bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
-    return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths, notes)
+    lengths = _lengths(points, left, right)
+    bandwidths = local_bandwidths(k, left, right, lengths)
+    linked = csr_array((lengths, (left, right)), shape=(k, k))
+    return _joined(LandmarkGraph(weights, linked, _NO_BRIDGES, bandwidths), points)
 
 
 def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
@@ -202,25 +201,29 @@ def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
     return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
 
 
-def _joined(
-    weights: csr_array, points: np.ndarray
-) -> tuple[csr_array, np.ndarray, tuple[Warning, ...]]:
+def _joined(graph: LandmarkGraph, points: np.ndarray) -> LandmarkGraph:
     """Join the components of a graph by their shortest bridges, and say so if there are any.
 
     A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
     """
-    n_components, _ = connected_components(weights, directed=False)
+    n_components, _ = connected_components(graph.weights, directed=False)
     if n_components == 1:
-        return weights, np.empty((0, 2), dtype=np.int64), ()
+        return graph
     note = DisconnectedGraphWarning(
         f"the landmark graph has {n_components} connected components, which were joined by the "
         "shortest edges between them: if the data is connected, choose a larger n_neighbors, a "
         "larger radius or more landmarks"
     )
-    bridges = bridge_components(weights, points)
-    mean = np.full(len(bridges), weights.data.mean())
-    joined = weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)
-    return joined.tocsr(), bridges, (note,)
+    bridges = bridge_components(graph.weights, points)
+    ends = len(points), bridges[:, 0], bridges[:, 1]
+    means = np.full(len(bridges), graph.weights.data.mean())
+    return replace(
+        graph,
+        weights=csr_array(graph.weights + _symmetric(*ends, means)),
+        lengths=csr_array(graph.lengths + _symmetric(*ends, _lengths(points, *ends[1:]))),
+        bridges=bridges,
+        notes=(*graph.notes, note),
+    )
 
 
 def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> csr_array:
@@ -277,10 +280,3 @@ def _lengths(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndar
         difference = points[left[part]].astype(np.float64) - points[right[part]]
         lengths[part] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
     return lengths
-
-
-def edge_lengths(weights: csr_array, points: np.ndarray) -> csr_array:
-    """Euclidean lengths of the edges of a graph, without its loops."""
-    left, right = weights.nonzero()
-    left, right = left[left != right], right[left != right]
-    return csr_array((_lengths(points, left, right), (left, right)), shape=weights.shape)

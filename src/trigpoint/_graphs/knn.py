@@ -116,8 +116,7 @@ class KNNGraph(Graph):
         if is_sparser and not _is_connected(k, *edges):
             more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
             edges = more if _is_connected(k, *more) else edges
-        is_compared = self.needs_covariances is not None
-        notes = search.covariances(self.ridge)[1] if is_compared else ()
+        notes = () if self.needs_covariances is None else search.notes
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)
         if not self.by_mass:
             return built
@@ -158,6 +157,11 @@ class NeighborSearch:
     n_threads : int
     at_least : int, default=0
         How many neighbors are found at once, for graphs that will ask for more.
+
+    Attributes
+    ----------
+    notes : tuple of Warning
+        About the covariances, if any were compared.
     """
 
     def __init__(self, landmarks: Landmarks, n_threads: int, at_least: int = 0) -> None:
@@ -165,7 +169,7 @@ class NeighborSearch:
         self._n_threads = n_threads
         self._at_least = at_least
         self._found: dict[tuple[str, float], np.ndarray] = {}
-        self._regular: dict[float, tuple[np.ndarray, tuple[Warning, ...]]] = {}
+        self.notes: tuple[Warning, ...] = ()
 
     def nearest(self, metric: str, count: int, ridge: float) -> np.ndarray:
         """Rows (k, count) of the other landmarks nearest to each, nearest first."""
@@ -177,18 +181,6 @@ class NeighborSearch:
             self._found[metric, ridge] = found
         return found[:, :count]
 
-    def covariances(self, ridge: float) -> tuple[np.ndarray, tuple[Warning, ...]]:
-        """Invertible covariances of the landmarks, and warnings about them."""
-        if self._landmarks.covariances is None:
-            raise ParameterValueError(
-                "metric='bhattacharyya' compares local covariances, but these landmarks have "
-                "none: pass the graph to an estimator, or choose metric='euclidean'",
-                "metric",
-            )
-        if ridge not in self._regular:
-            self._regular[ridge] = regularize(self._landmarks.covariances, float(ridge))
-        return self._regular[ridge]
-
     def _by_length(self, count: int) -> np.ndarray:
         points = self._landmarks.points
         index = neighbor_index(points, count, len(points), self._n_threads)
@@ -197,7 +189,7 @@ class NeighborSearch:
 
     def _compared(self, count: int, ridge: float) -> np.ndarray:
         """Rows by Bhattacharyya distance, among the Euclidean nearest if there are too many."""
-        covariances, _ = self.covariances(ridge)
+        covariances, self.notes = regularize(self._landmarks.covariances, float(ridge))
         points = self._landmarks.points.astype(np.float64)
         k = len(points)
         budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET

@@ -5,9 +5,8 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import RIDGE, bhattacharyya
+from trigpoint._geometry import RIDGE, bhattacharyya, regularize
 from trigpoint._graphs.graph import Graph, weighted_graph
-from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import squared_distances
 
@@ -51,7 +50,7 @@ class RadiusGraph(Graph):
         k, covariances = len(points), None
         notes: tuple[Warning, ...] = ()
         if self.needs_covariances:
-            covariances, notes = NeighborSearch(landmarks, n_threads).covariances(self.ridge)
+            covariances, notes = regularize(landmarks.covariances, float(self.ridge))
         lefts, rights = [], []
         for part in row_blocks(k, block_rows(8 * k)):
             rows = np.arange(part.start, part.stop)
