@@ -39,7 +39,7 @@ def expand(page: str, folder: Path) -> str:
 def plain(text: str) -> str:
     """Markdown without what only these pages understand: roles, comments and links to pages."""
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"\{[\w:]+\}`~?([^`<]+?)( <[^`]*>)?`", r"`\1`", text)
+    text = re.sub(r"\{[\w:]+\}`~?([^`<]+?)(\s<[^`]*>)?`", r"`\1`", text)
     return re.sub(r"\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Algorithm 2 of the paper: determinantal sampling in time that does not grow with n k."""
+"""Algorithm 2 of the paper: nearly determinantal sampling, in time that does not grow with n k."""
 
 import logging
 from dataclasses import replace
@@ -33,12 +33,13 @@ _FEWEST_NEIGHBORS = 10
 
 
 class EfficientDPP(Sampler):
-    """Efficient determinantal sampling on a manifold (Algorithm 2).
+    """Efficient approximation of determinantal sampling on a manifold (Algorithm 2).
 
     Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
     every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
     repulsion function of their distance, so later landmarks keep away from it: along the manifold,
-    because only the neighborhood is touched.
+    because only the neighborhood is touched. `ExactDPP` draws from a determinantal point process
+    itself, for up to about 10,000 points.
 
     Parameters
     ----------
@@ -53,8 +54,9 @@ class EfficientDPP(Sampler):
         Bandwidth sigma of the repulsion. ``None`` takes the median radius of some neighborhoods
         drawn at random: one for every eight landmarks, at least 16 and at most 256.
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
-        The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
-        a callable takes distances and the bandwidth and returns values from 0 to 1.
+        The function f: ``1 - exp(-distance^2 / 2 sigma^2)``, or ``sin^2(distance / sqrt(2) sigma)``
+        up to its first maximum and 1 beyond; a callable takes distances and the bandwidth and
+        returns values from 0 to 1.
     refine : bool, int or Refinement, default=False
         Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
         ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
@@ -112,7 +114,8 @@ class EfficientDPP(Sampler):
     By default, every point is repelled by four landmarks on average, and repulsion reaches as far
     as a typical neighborhood. The median makes it a fixed length: where points are sparse,
     landmarks are as far apart as elsewhere, not farther. ``experiments/benchmarks/RESULTS.md``
-    compares this rule with other choices on data of many shapes.
+    compares this rule with other choices on data of many shapes. On surfaces whose density varies
+    much, `RPCholesky` or larger neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
 
     Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
     of them: the landmarks are always distinct.
