@@ -18,13 +18,13 @@ def curve_length(first, last):
 
 
 def test_points_lie_on_the_roll():
-    X, intrinsic = make_swiss_roll(2000, scale=0.5, random_state=0)
+    X, intrinsic = make_swiss_roll(2000, height=2.0, scale=0.5, random_state=0)
     t = np.hypot(X[:, 0], X[:, 2]) / 0.5
-    assert t.min() >= 1.5 * np.pi
-    assert t.max() <= 4.5 * np.pi
+    assert 1.5 * np.pi <= t.min() < t.max() <= 4.5 * np.pi
     np.testing.assert_allclose(X[:, 0], 0.5 * t * np.cos(t), atol=1e-12)
     np.testing.assert_allclose(X[:, 2], 0.5 * t * np.sin(t), atol=1e-12)
     np.testing.assert_array_equal(X[:, 1], intrinsic[:, 1])
+    assert 0.99 < X[:, 1].max() <= 1
 
 
 @pytest.mark.parametrize("sampling", ["arc-length", "angle"])
@@ -43,53 +43,31 @@ def test_angle_inverts_arc_length_to_rounding():
     np.testing.assert_allclose(synthetic._angle(synthetic._arc_length(t)), t, rtol=4e-15, atol=0)
 
 
-def test_nearby_points_are_as_far_apart_as_intrinsic_says():
-    X, intrinsic = make_swiss_roll(20_000, random_state=2)
-    order = np.argsort(intrinsic[:, 0])
-    chord = np.linalg.norm(np.diff(X[order][:, [0, 2]], axis=0), axis=1)
-    arc = np.diff(intrinsic[order, 0])
-    np.testing.assert_allclose(chord, arc, rtol=1e-4, atol=1e-12)
-
-
-def test_arc_length_sampling_is_uniform_on_the_surface_and_angle_sampling_is_not():
+def test_points_are_uniform_on_the_surface_or_in_the_angle():
+    """The one sampling is uniform in the length along the curve, the other in its angle."""
     length = curve_length(1.5 * np.pi, 4.5 * np.pi)
-    pvalue = {}
     for sampling in ("arc-length", "angle"):
-        _, intrinsic = make_swiss_roll(5000, sampling=sampling, random_state=3)
-        pvalue[sampling] = stats.kstest(intrinsic[:, 0] / length, "uniform").pvalue
+        X, intrinsic = make_swiss_roll(5000, sampling=sampling, random_state=3)
+        angles = np.hypot(X[:, 0], X[:, 2]) / np.pi
+        by_length = stats.kstest(intrinsic[:, 0] / length, "uniform").pvalue
+        by_angle = stats.kstest((angles - 1.5) / 3.0, "uniform").pvalue
+        right, wrong = by_length, by_angle
+        if sampling == "angle":
+            right, wrong = wrong, right
+        assert wrong < 1e-10
+        assert right > 0.01
         assert stats.kstest(intrinsic[:, 1] / 21.0, "uniform").pvalue > 0.01
         assert abs(stats.spearmanr(intrinsic).statistic) < 0.05
-    assert pvalue["arc-length"] > 0.01
-    assert pvalue["angle"] < 1e-10
 
 
-def test_angle_sampling_is_uniform_in_the_angle():
-    X, _ = make_swiss_roll(5000, sampling="angle", random_state=4)
-    t = np.hypot(X[:, 0], X[:, 2])
-    assert stats.kstest((t / np.pi - 1.5) / 3.0, "uniform").pvalue > 0.01
-
-
-def test_height_and_scale():
-    X, intrinsic = make_swiss_roll(2000, height=2.0, scale=10.0, random_state=5)
-    assert 19.9 < X[:, 1].max() <= 20.0
-    Y, unscaled = make_swiss_roll(2000, height=2.0, random_state=5)
-    np.testing.assert_allclose(X, 10.0 * Y)
-    np.testing.assert_allclose(intrinsic, 10.0 * unscaled)
-
-
-def test_fish_bowl_lies_on_the_sphere_with_a_hole_at_the_top():
-    X, disc = make_fish_bowl(5000, scale=1.45, disc_radius=5.0, random_state=0)
+def test_fish_bowl_is_a_sphere_with_a_hole_that_projects_to_its_disc():
+    X, disc = make_fish_bowl(5000, scale=1.45, disc_radius=3.0, random_state=0)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.45)
-    rim = 1.45 * (5.0**2 - 1.0) / (5.0**2 + 1.0)
+    assert np.linalg.norm(disc, axis=1).max() <= 3.0
+    rim = 1.45 * (3.0**2 - 1.0) / (3.0**2 + 1.0)
     assert rim - 0.01 < X[:, 2].max() <= rim
-    assert X[:, 2].min() < -1.3
-    assert np.linalg.norm(disc, axis=1).max() <= 5.0
-
-
-def test_fish_bowl_projects_back_to_its_disc():
-    X, disc = make_fish_bowl(500, scale=2.0, random_state=1)
-    unit = X / 2.0
     # The ray from the north pole through the point meets the plane z = 0.
+    unit = X / 1.45
     np.testing.assert_allclose(unit[:, :2] / (1.0 - unit[:, 2:]), disc)
 
 
@@ -106,17 +84,12 @@ def test_fish_bowl_is_a_uniform_disc_denser_at_the_top():
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_same_seed_same_points_and_global_state_untouched(make):
+def test_points_follow_from_the_seed_alone(make):
     before = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
     first, second, other = make(random_state=7), make(random_state=7), make(random_state=8)
-    np.testing.assert_array_equal(first[0], second[0])
-    np.testing.assert_array_equal(first[1], second[1])
+    np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
     assert not np.array_equal(first[0], other[0])
-    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002  the global state is the point
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_one_generator_used_twice_gives_new_points(make):
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002  as above
     rng = np.random.default_rng(0)
     assert not np.array_equal(make(random_state=rng)[0], make(random_state=rng)[0])
 
@@ -166,40 +139,31 @@ def test_memory_beyond_the_result_is_bounded(make):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("make", "arguments", "error", "message"),
     [
-        ({"n_samples": 0}, ValueError, "n_samples=0 .* choose n_samples >= 1"),
-        ({"n_samples": 10.5}, TypeError, "n_samples must be a whole number"),
-        ({"noise": -0.1}, ValueError, "noise=-0.1"),
-        ({"scale": 0}, ValueError, "scale=0.0"),
-        ({"dtype": np.int64}, ValueError, "dtype=int64 .* choose np.float32"),
-        ({"dtype": "color"}, TypeError, "dtype='color'"),
-        ({"random_state": -1}, ValueError, "random_state=-1"),
+        *(
+            (make, *wrong)
+            for make in MAKERS
+            for wrong in (
+                ({"n_samples": 0}, ValueError, "n_samples=0 .* choose n_samples >= 1"),
+                ({"n_samples": 10.5}, TypeError, "n_samples must be a whole number"),
+                ({"noise": -0.1}, ValueError, "noise=-0.1"),
+                ({"scale": 0}, ValueError, "scale=0.0"),
+                ({"dtype": np.int64}, ValueError, "dtype=int64 .* choose np.float32"),
+                ({"dtype": "color"}, TypeError, "dtype='color'"),
+                ({"random_state": -1}, ValueError, "random_state=-1"),
+            )
+        ),
+        (make_swiss_roll, {"sampling": "even"}, ValueError, "'even' .* 'arc-length', 'angle'"),
+        (make_swiss_roll, {"t_range": (2.0, 1.0)}, ValueError, r"=\(2.0, 1.0\) .* low < high"),
+        (make_swiss_roll, {"t_range": (-1.0, 1.0)}, ValueError, r"=\(-1.0, 1.0\) .* from 0"),
+        (make_swiss_roll, {"t_range": (0.0, 1e200)}, ValueError, "t_range=.* from 0 to"),
+        (make_swiss_roll, {"t_range": (0.0, np.nan)}, ValueError, "t_range=.* finite"),
+        (make_swiss_roll, {"t_range": 3.0}, TypeError, "t_range must be a pair"),
+        (make_swiss_roll, {"height": 0.0}, ValueError, "height=0.0"),
+        (make_fish_bowl, {"disc_radius": -5.0}, ValueError, r"disc_radius=-5.0"),
     ],
 )
-@pytest.mark.parametrize("make", MAKERS)
 def test_wrong_parameters_are_named(make, arguments, error, message):
     with pytest.raises(error, match=message):
         make(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"sampling": "even"}, ValueError, "sampling='even' .* 'arc-length', 'angle'"),
-        ({"t_range": (2.0, 1.0)}, ValueError, r"t_range=\(2.0, 1.0\) .* low < high"),
-        ({"t_range": (-1.0, 1.0)}, ValueError, r"t_range=\(-1.0, 1.0\) .* from 0"),
-        ({"t_range": (0.0, 1e200)}, ValueError, "t_range=.* from 0 to"),
-        ({"t_range": (0.0, np.nan)}, ValueError, "t_range=.* finite"),
-        ({"t_range": 3.0}, TypeError, "t_range must be a pair"),
-        ({"height": 0.0}, ValueError, "height=0.0"),
-    ],
-)
-def test_wrong_parameters_of_the_roll_are_named(arguments, error, message):
-    with pytest.raises(error, match=message):
-        make_swiss_roll(**arguments)
-
-
-def test_wrong_disc_radius_is_named():
-    with pytest.raises(ValueError, match=r"disc_radius=-5.0"):
-        make_fish_bowl(disc_radius=-5.0)

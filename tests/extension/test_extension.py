@@ -20,6 +20,7 @@ from trigpoint._extension.weighted import (
 )
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.landmark_sums import shepard_shares
+from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import classical_scaling, kernel_pca
 
@@ -107,6 +108,22 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(kind, rng):
         found, far = extension(np.full((1, 2), 1e200))
     np.testing.assert_allclose(found, coordinates[:1], atol=1e-12)
     assert far.all()
+
+
+@pytest.mark.parametrize("kind", SUPPORTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_order_of_arrays_in_memory_changes_nothing(space, kind, dtype, rng):
+    """It is another one after loading than after fitting."""
+    landmarks, graph, X = space
+    coordinates, X = rng.normal(size=(200, 3)), X.astype(dtype)
+    with one_blas_thread():
+        one, other = (
+            MarkovExtension.prepare(
+                SUPPORTS[kind](order(landmarks), graph), order(coordinates), np.ones(3)
+            )(order(X))[0]
+            for order in (np.ascontiguousarray, np.asfortranarray)
+        )
+    np.testing.assert_array_equal(one, other)
 
 
 def extended(extension, X):

@@ -44,48 +44,6 @@ def laplacian(*components, **options):
     )
 
 
-ESTIMATORS = {
-    "smooth": laplacian(extension="smooth"),
-    "graph": laplacian(extension="graph"),
-    "all": laplacian(5, extension="all"),
-    "nearest": tp.DiffusionMaps(landmarks=100, graph=tp.KNNGraph(10), extension=20, random_state=0),
-    "kernel": tp.KernelPCA(landmarks=100, random_state=0),
-    "geodesic": tp.Isomap(landmarks=100, extension="graph", random_state=0),
-    "geodesic, nearest": tp.Isomap(landmarks=100, extension=5, random_state=0),
-    "map": tp.LandmarkMap(landmarks=100, n_iter=20, random_state=0),
-}
-# By cells, by products and differences, by products alone; the last map is projected.
-COLUMNS = [2, 20, 100]
-
-
-@pytest.fixture(scope="module", params=[(n, d) for n in ESTIMATORS for d in COLUMNS], ids=str)
-def fitted(request):
-    name, d = request.param
-    return ESTIMATORS[name].fit(cloud(1200, d)), cloud(400, d, seed=2)
-
-
-@pytest.mark.filterwarnings("ignore::trigpoint._spectrum.RedundantEigenvectorsWarning")
-def test_coordinates_are_those_of_the_host(fitted):
-    """With small blocks too, and with a grid once there are many rows."""
-    emb, X = fitted
-    X = np.concatenate([X, 1e4 + X[:3]])
-    expected, far = emb.model_.extension(X)
-    X = torch.tensor(X)
-    there, small = (on_device(emb.model_.extension, HERE) for _ in range(2))
-    small._n_bytes, small._search._n_bytes = 2**17, 2**17
-    small._search.expect(10**6)
-    parts = [small(X[:7]), small(X[7:300]), small(X[300:])]
-    for found, mask in (there(X), map(torch.cat, zip(*parts, strict=True))):
-        assert (found.dtype, mask.dtype) == (torch.float64, torch.bool)
-        np.testing.assert_array_equal(mask, far)
-        scale = np.abs(expected[:400]).max()
-        np.testing.assert_allclose(found[:400], expected[:400], rtol=1e-12, atol=1e-12 * scale)
-        # Coordinates of far rows mean little: products round the distances to their landmarks.
-        np.testing.assert_allclose(found[400:], expected[400:], rtol=1e-3, atol=1e-3 * scale)
-    assert np.flatnonzero(far).tolist() == [400, 401, 402]
-    assert there(X[:0])[0].shape == (0, emb.model_.extension.n_components)
-
-
 @pytest.mark.parametrize("metric", ["cosine", "seuclidean"])
 @pytest.mark.parametrize("d", [3, 40])
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES.items(), ids=["float64", "float32"])

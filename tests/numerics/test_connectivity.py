@@ -40,15 +40,6 @@ def kruskal(labels, points):
     return np.array(sorted(bridges)).reshape(-1, 2)
 
 
-def lengths(bridges, points):
-    return np.linalg.norm(points[bridges[:, 0]] - points[bridges[:, 1]], axis=1)
-
-
-def assert_joins(adjacency, bridges):
-    joined = adjacency + csr_array((np.ones(len(bridges)), bridges.T), shape=adjacency.shape)
-    assert connected_components(joined, directed=False, return_labels=False) == 1
-
-
 @pytest.mark.parametrize("dimension", [1, 2, 10, 20])
 @pytest.mark.parametrize("n_components", [1, 2, 7, 60, 120])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -63,67 +54,61 @@ def test_bridges_are_the_minimum_spanning_tree(dimension, n_components, offset):
     np.testing.assert_array_equal(bridges, kruskal(labels, points))
 
 
-@pytest.mark.parametrize("dimension", [2, 20])
-def test_large_components(dimension):
-    """Beyond the size up to which neighbors are asked for one by one, and of mixed sizes."""
-    rng = np.random.default_rng(1)
-    sizes = [200, 90, 70, 30, 3, 1, 1]
-    labels = np.repeat(np.arange(len(sizes)), sizes)
-    points = rng.normal(size=(len(labels), dimension)) + 4 * rng.normal(size=(7, dimension))[labels]
-    np.testing.assert_array_equal(
-        bridge_components(chains(labels), points), kruskal(labels, points)
-    )
+def mixed_sizes(dimension, rng):
+    """Some beyond the size up to which neighbors are asked for one by one."""
+    labels = np.repeat(np.arange(7), [200, 90, 70, 30, 3, 1, 1])
+    centers = 4 * rng.normal(size=(7, dimension))
+    return rng.normal(size=(len(labels), dimension)) + centers[labels], labels
 
 
-@pytest.mark.parametrize("dimension", [2, 20])
-def test_ties_go_to_the_smallest_indices(dimension):
-    """Two parallel rows of points, every pair across equally far apart."""
+def parallel_rows(dimension, rng):
+    """Every pair across is equally far apart: the smallest indices are joined."""
     points = np.zeros((20, dimension))
     points[:, 0] = np.tile(np.arange(10), 2)
     points[10:, 1] = 3.0
-    # The second of equal components reaches for the first, from its own smallest index.
-    labels = np.repeat([0, 1], 10)
-    np.testing.assert_array_equal(bridge_components(chains(labels), points), [[0, 10]])
+    return points, np.repeat([0, 1], 10)
+
+
+def close_pairs(dimension, rng):
+    """Squared distances of 1e-18 vanish next to squared norms of 1 in a product of matrices."""
+    points = np.tile(rng.normal(size=(40, dimension)), (2, 1))
+    points[40:, 0] += rng.permutation(np.arange(1, 41)) * 1e-9
+    return points, np.repeat([0, 1], 40)
+
+
+@pytest.mark.parametrize("dimension", [2, 20])
+@pytest.mark.parametrize("cloud", [mixed_sizes, parallel_rows, close_pairs])
+def test_bridges_of_unusual_clouds(cloud, dimension, rng):
+    points, labels = cloud(dimension, rng)
+    found = bridge_components(chains(labels), points)
+    np.testing.assert_array_equal(found, kruskal(labels, points))
+
+
+def grid(dimension, rng):
+    """All steps have one length."""
+    steps = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
+    return np.pad(steps, ((0, 0), (0, dimension - 2))), rng.permutation(np.arange(64) % 40)
+
+
+def coincident(dimension, rng):
+    """Three components at each of six points."""
+    return np.repeat(rng.normal(size=(6, dimension)), 30, axis=0), np.repeat(np.arange(18), 10)
 
 
 @pytest.mark.parametrize("dimension", [2, 16])
-def test_ties_close_no_cycle(dimension):
-    """On a grid all steps have one length; the tree is as long as any minimum spanning tree."""
-    grid = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
-    points = np.zeros((64, dimension))
-    points[:, :2] = grid
-    labels = np.random.default_rng(2).permutation(np.arange(64) % 40)
+@pytest.mark.parametrize("cloud", [grid, coincident])
+def test_ties_close_no_cycle(cloud, dimension, rng):
+    """There are several trees, all of one length."""
+    points, labels = cloud(dimension, rng)
     adjacency = chains(labels)
     bridges = bridge_components(adjacency, points)
-    assert_joins(adjacency, bridges)
-    np.testing.assert_allclose(
-        lengths(bridges, points).sum(), lengths(kruskal(labels, points), points).sum()
+    joined = adjacency + csr_array((np.ones(len(bridges)), bridges.T), shape=adjacency.shape)
+    assert connected_components(joined, directed=False, return_labels=False) == 1
+    length, least = (
+        np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1).sum()
+        for ends in (bridges, kruskal(labels, points))
     )
-
-
-@pytest.mark.parametrize("dimension", [3, 30])
-def test_coincident_components_are_joined_at_no_length(dimension):
-    rng = np.random.default_rng(3)
-    points = np.repeat(rng.normal(size=(6, dimension)), 30, axis=0)
-    labels = np.repeat(np.arange(18), 10)
-    adjacency = chains(labels)
-    bridges = bridge_components(adjacency, points)
-    assert_joins(adjacency, bridges)
-    assert np.count_nonzero(lengths(bridges, points) == 0) == 12
-
-
-def test_gaps_below_the_rounding_of_a_matrix_product():
-    """Squared distances of 1e-18 vanish next to squared norms of 1 in a product of matrices."""
-    rng = np.random.default_rng(4)
-    base = rng.normal(size=(40, 20))
-    gaps = rng.permutation(np.arange(1, 41)) * 1e-9
-    points = np.vstack([base, base])
-    points[40:, 0] += gaps
-    labels = np.repeat([0, 1], 40)
-    closest = int(gaps.argmin())
-    np.testing.assert_array_equal(
-        bridge_components(chains(labels), points), [[closest, closest + 40]]
-    )
+    assert length == pytest.approx(least)
 
 
 def test_explicit_zeros_are_edges():

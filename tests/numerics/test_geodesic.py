@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist
 
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.geodesic import geodesic_distances, geodesic_kernel
-from trigpoint.datasets import make_swiss_roll
 
 
 def floyd_warshall(X, n_neighbors):
@@ -34,17 +33,6 @@ def test_shortest_paths(dimension, dtype):
     assert (distances.diagonal() == 0).all()
 
 
-def test_distances_follow_the_manifold():
-    X, intrinsic = make_swiss_roll(1500, random_state=0)
-    true = cdist(intrinsic, intrinsic)
-    far = true > 20
-    ratio = geodesic_distances(X, n_neighbors=10)[far] / true[far]
-    # A path along a graph can only be a little longer, and a chord only a little shorter.
-    assert ratio.min() > 0.97
-    assert np.median(ratio) < 1.1
-    assert (cdist(X, X)[far] / true[far]).min() < 0.3
-
-
 def test_copies_of_a_point_are_no_distance_apart():
     """More copies than neighbors: they must neither fall off the graph nor be infinitely far."""
     rng = np.random.default_rng(1)
@@ -55,11 +43,9 @@ def test_copies_of_a_point_are_no_distance_apart():
         distances = geodesic_distances(X[copies], n_neighbors=6)
     np.testing.assert_allclose(distances, geodesic_distances(X, n_neighbors=6)[copies][:, copies])
     assert (distances[7, 40:70] == 0).all()
-
-
-def test_signed_zeros_are_one_place():
-    X = np.array([[0.0, 0.0], [-0.0, 0.0], [1.0, 0.0]])
-    assert geodesic_distances(X, n_neighbors=1)[0, 1] == 0
+    # Zeros of different signs are one place.
+    assert geodesic_distances(np.array([[0.0], [-0.0], [1.0]]), n_neighbors=1)[0, 1] == 0
+    np.testing.assert_array_equal(geodesic_distances(np.ones((5, 2)), n_neighbors=3), 0)
 
 
 def test_distances_that_round_to_zero_are_edges():
@@ -68,10 +54,6 @@ def test_distances_that_round_to_zero_are_edges():
     distances = geodesic_distances(X, n_neighbors=2)
     assert distances[0, 1] < 1e-100
     np.testing.assert_allclose(distances[:, 3], [2, 2, 1, 0])
-
-
-def test_all_points_identical():
-    np.testing.assert_array_equal(geodesic_distances(np.ones((5, 2)), n_neighbors=3), 0)
 
 
 def test_separate_components_are_joined_with_a_warning():
@@ -92,9 +74,3 @@ def test_kernel_is_the_gaussian_of_the_distances():
     X = np.random.default_rng(3).normal(size=(30, 2))
     expected = np.exp(-(geodesic_distances(X, 5) ** 2) / (2 * 0.7**2))
     np.testing.assert_allclose(geodesic_kernel(X, 0.7, 5), expected)
-
-
-@pytest.mark.parametrize("bad", [0, 30, 2.5])
-def test_bad_numbers_of_neighbors_are_refused(bad):
-    with pytest.raises((ValueError, TypeError), match="n_neighbors"):
-        geodesic_distances(np.random.default_rng(4).normal(size=(30, 2)), n_neighbors=bad)

@@ -106,6 +106,8 @@ def no_race(monkeypatch):
 def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
     points = CLOUDS[cloud]
     expected = draw(SlowIndex(points), *SETTINGS[setting])
+    # No landmark is a copy of another.
+    assert len(np.unique(points[expected[0]], axis=0)) == SETTINGS[setting][0]
     # Else uniform proposals suffice.
     assert setting == "local" or cloud in FEW_PROPOSALS or expected[1] > len(points)
     for name, index in INDEXES.items():

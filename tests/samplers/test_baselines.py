@@ -147,17 +147,6 @@ def test_two_points_at_equal_distance_go_to_the_lower_row():
         assert sorted(fitted.indices_.tolist()) == [0, 2]
 
 
-@pytest.mark.parametrize("sampler", KMEANS, ids=name)
-def test_landmarks_are_distinct_points_where_many_coincide(sampler):
-    rng = np.random.default_rng(2)
-    # Integers in the plane: 25 distinct points, most of them many times.
-    X = rng.integers(0, 5, size=(300, 2)).astype(np.float64)
-    for k in (10, 24, 25):
-        for seed in range(5):
-            fitted = draw(sampler, X, n_landmarks=k, random_state=seed)
-            assert len(np.unique(fitted.landmarks_, axis=0)) == k
-
-
 def test_kmeans_lowers_the_distance_to_the_nearest_landmark(X):
     def distortion(sampler):
         return cdist(X, sampler.fit(X).landmarks_, "sqeuclidean").min(axis=1).sum()

@@ -129,12 +129,6 @@ def test_bad_curves(roll):
         tp.landmark_curve(roll, [4000])
 
 
-def test_auto_may_be_one():
-    X = 1e-3 * np.random.default_rng(0).normal(size=(200, 2))
-    sampler = tp.EfficientDPP("auto", tolerance=0.5, kernel_bandwidth=1.0, random_state=0)
-    assert sampler.fit(X).n_landmarks_ == 1
-
-
 def test_a_tolerance_that_is_just_met_is_met():
     X = Pool(np.random.default_rng(0).normal(size=(100, 2)))
     sampler = tp.EfficientDPP()

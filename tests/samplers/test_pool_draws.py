@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import trigpoint as tp
@@ -93,41 +93,31 @@ def test_kmeans_of_scikit_learn(X, small_pools):
     assert not hasattr(kmeans, "cluster_centers_")
 
 
-class EveryTenth:
+class Own:
     """A sampler of a user's own, which knows nothing of this library."""
 
-    def fit(self, points):
-        self.indices_ = np.arange(0, len(points), 10)
-
-
-class Means(BaseEstimator):
-    def fit(self, points):
-        self.landmarks_ = np.array([points[:50].mean(axis=0), points[50:].mean(axis=0)])
-
-
-class Nothing:
-    def fit(self, points):
-        pass
-
-
-class Wrong:
-    indices_ = np.array([0, 10**6])
+    def __init__(self, choose):
+        self.choose = choose
 
     def fit(self, points):
-        pass
+        vars(self).update(self.choose(points))
 
 
 def test_samplers_of_users(X, small_pools):
-    landmarks, pool = chosen(EveryTenth(), X)
+    def every_tenth(points):
+        return {"indices_": np.arange(0, len(points), 10)}
+
+    landmarks, pool = chosen(Own(every_tenth), X)
     np.testing.assert_array_equal(
         landmarks.indices, pool.numbers(np.arange(0, len(pool.points), 10))
     )
     np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
-    assert chosen(Means(), X)[0].points.shape == (2, 8)
-    with pytest.raises(TypeError, match="Nothing has neither indices_ nor landmarks_"):
-        chosen(Nothing(), X)
-    with pytest.raises(ValueError, match="indices_ of Wrong"):
-        chosen(Wrong(), X)
+    means = Own(lambda points: {"landmarks_": points.reshape(2, -1, 8).mean(axis=1)})
+    assert chosen(means, X)[0].points.shape == (2, 8)
+    with pytest.raises(TypeError, match="Own has neither indices_ nor landmarks_"):
+        chosen(Own(lambda points: {}), X)
+    with pytest.raises(ValueError, match="indices_ of Own"):
+        chosen(Own(lambda points: {"indices_": np.array([0, 10**6])}), X)
 
 
 def test_coinciding_landmarks_are_left_out_with_a_note(rng):

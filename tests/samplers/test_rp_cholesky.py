@@ -10,7 +10,7 @@ from subset_statistics import POINTS, SIGNIFICANCE, p_value
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._samplers import cholesky
-from trigpoint._samplers.cholesky import PivotDraw, RPCholesky, gaussian_of
+from trigpoint._samplers.cholesky import RPCholesky, gaussian_of
 from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:5]
@@ -87,15 +87,6 @@ def test_the_test_rejects_wrong_weights_of_all_points(monkeypatch):
 def points(request):
     """With these numbers of columns, the kernel is computed in two ways."""
     return np.random.default_rng(0).normal(size=(500, request.param)), request.param**0.5
-
-
-def test_factor_is_that_of_the_pivots(points):
-    X, bandwidth = points
-    draw = PivotDraw(X, gaussian_of(bandwidth), 150, 32, 2)
-    while len(draw.rows) < 150:
-        draw.next_block(np.random.default_rng(len(draw.rows)))
-    K = gaussian_kernel(X[draw.rows], bandwidth)
-    np.testing.assert_allclose(draw.factor.factor.matrix, np.linalg.cholesky(K), rtol=0, atol=1e-9)
 
 
 def test_residual_trace_is_the_nystrom_error(points):
