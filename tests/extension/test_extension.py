@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import GeodesicExtension, extend
+from trigpoint._extension.extensions import GeodesicExtension, extend, ordinary_edges
 from trigpoint._extension.weighted import (
     GraphNeighbors,
     KernelExtension,
@@ -17,7 +17,6 @@ from trigpoint._extension.weighted import (
     support_of,
 )
 from trigpoint._graphs import KNNGraph
-from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._kernels.landmark_sums import shepard_shares
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel

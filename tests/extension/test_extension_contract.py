@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import GeodesicExtension, extend
+from trigpoint._extension.extensions import GeodesicExtension, extend, ordinary_edges
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.weighted import (
@@ -25,7 +25,6 @@ from trigpoint._extension.weighted import (
     support_of,
 )
 from trigpoint._graphs import KNNGraph
-from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
