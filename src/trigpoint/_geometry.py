@@ -72,14 +72,12 @@ def local_covariances(
     m = neighborhood_size(size, k) if found is None else found.size
     index = pool.index(m, k, n_threads)
     # A tree lists the neighbors again in no time; products would take as long as a search.
-    if found is not None and found.members is None and index.name != "tree":
-        found = None
+    if found is not None and (index.name == "tree" or found.members is not None):
+        return np.sqrt(found.squared_radii), index.covariances(found, mode)
     squared_radii, covariances = [], []
     # Products of several neighborhoods with all points are much faster than one after the other.
-    together = min(MEASURED_TOGETHER, max(NEIGHBORS_HELD // m, 1))
-    for part in row_blocks(k, together):
-        some = np.arange(part.start, part.stop)
-        near = index.search(landmarks.points[some], m) if found is None else found.take(some)
+    for part in row_blocks(k, min(MEASURED_TOGETHER, max(NEIGHBORS_HELD // m, 1))):
+        near = index.search(landmarks.points[part], m)
         covariances.append(index.covariances(near, mode))
         squared_radii.append(near.squared_radii)
     return np.sqrt(np.concatenate(squared_radii)), np.concatenate(covariances)

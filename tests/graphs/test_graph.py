@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import Landmarks
+from trigpoint._extension.extensions import ordinary_edges
 from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya_matrix,
@@ -17,7 +18,7 @@ from trigpoint._geometry import (
     regularize,
 )
 from trigpoint._graphs import KNNGraph, RadiusGraph, knn
-from trigpoint._graphs.graph import ordinary_edges, precomputed_graph
+from trigpoint._graphs.graph import precomputed_graph
 from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel

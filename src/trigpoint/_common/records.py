@@ -34,16 +34,6 @@ class LandmarkGraph:
     bandwidths: np.ndarray
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
-    def ordinary_lengths(self) -> csr_array:
-        """Return the lengths of the edges that are not bridges."""
-        k, edges = len(self.bandwidths), self.lengths.tocoo()
-        bridges = np.concatenate([self.bridges, self.bridges[:, ::-1]])
-        kept = ~np.isin(
-            edges.row.astype(np.int64) * k + edges.col, bridges[:, 0] * k + bridges[:, 1]
-        )
-        ends = edges.row[kept], edges.col[kept]
-        return csr_array((edges.data[kept], ends), shape=(k, k))
-
 
 @dataclass(frozen=True)
 class Spectrum:

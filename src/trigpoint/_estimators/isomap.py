@@ -11,9 +11,8 @@ from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
-from trigpoint._extension.extensions import GeodesicExtension
+from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import AllLandmarks, support_of
-from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.

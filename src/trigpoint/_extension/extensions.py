@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from trigpoint._common.errors import ParameterWarning
-from trigpoint._common.records import Extension, Spectrum
+from trigpoint._common.records import Extension, LandmarkGraph, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport, ordinary_lengths
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -115,6 +116,14 @@ class GeodesicExtension:
                 shortest_paths(lengths[rows].astype(table.dtype), columns[rows], table, found)
                 paths[rows] = found
         return paths
+
+
+def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
+    """Edges that are not bridges, all of the same weight and reach, for computing paths."""
+    k, lengths = len(graph.bandwidths), ordinary_lengths(graph)
+    weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
+    reach = np.full(k, graph.lengths.data.max())
+    return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
 
 
 def extend(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.weighted import FAR_BANDWIDTHS
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, ordinary_lengths
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -72,26 +72,21 @@ class SmoothExtension:
         the graph. Fitting shrinks coordinates, the more so the faster they vary; each is stretched
         again as a whole.
         """
+        from trigpoint._kernels.map_placing import nearest_by_path
+
         landmarks, coordinates = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
         k, d = landmarks.shape
+        # Paths of one or two edges, so that a sparse graph has enough neighbors too.
+        lengths, counts = ordinary_lengths(graph), np.empty(k, dtype=np.int64)
+        nearest = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
+        nearest_by_path(lengths.indptr, lengths.indices, lengths.data, nearest, counts)
         planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
-        columns, used = _fitted_neighbors(graph)
-        width = columns.shape[1]
+        width = nearest.shape[1]
         for part in row_blocks(k, block_rows(8 * width * (d + width))):
-            places, weights, reach[part] = _around(landmarks, columns[part], used[part])
-            unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
-            middle, around = _centered(places / unit[:, None], weights)
-            mean, differences = _centered(coordinates[columns[part]], weights)
-            # Slopes are combinations of the neighbors' places, so that there are as many unknowns
-            # in any dimension.
-            products = np.einsum("ijd,ihd->ijh", around, around)
-            ridge = _RIDGE * np.einsum("ijj->i", products)
-            products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
-            slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
-            planes[part, :, :-1] = slopes / unit[:, None]
-            planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
+            used = np.arange(width) < counts[part, None]
+            planes[part], reach[part] = _planes(landmarks, coordinates, nearest[part], used)
         # Brings the fitted values closest to the coordinates.
         squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
         stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
@@ -130,33 +125,34 @@ class SmoothExtension:
         return result, far
 
 
-def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
-    """Each landmark and its nearest neighbors, (k, width), and whether an entry is one of them.
+def _planes(
+    landmarks: np.ndarray, coordinates: np.ndarray, nearest: np.ndarray, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit planes (b, l, d + 1) to landmarks; return them, and how far the landmarks reach.
 
-    The nearest are those with the shortest paths of one or two edges, so that there are enough of
-    them in a sparse graph. Bridges are not followed. Unused entries repeat the landmark.
+    Each is fitted to the landmarks in a row of `nearest` (b, width), where they are `used`, around
+    the first of them.
     """
-    from trigpoint._kernels.map_placing import nearest_by_path
-
-    k, lengths = len(graph.bandwidths), graph.ordinary_lengths()
-    fitted = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
-    counts = np.empty(k, dtype=np.int64)
-    nearest_by_path(lengths.indptr, lengths.indices, lengths.data, fitted, counts)
-    return fitted, np.arange(1 + _FITTED) < counts[:, None]
-
-
-def _around(
-    landmarks: np.ndarray, columns: np.ndarray, used: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places (b, width, d) of neighbors relative to their landmark, weights, and the farthest."""
-    places = landmarks[columns] - landmarks[columns[:, :1]]
+    places = landmarks[nearest] - landmarks[nearest[:, :1]]
     lengths = np.sqrt(np.einsum("ijd,ijd->ij", places, places))
     # The median, and that of the landmark itself, which is 0, before it.
     middle = np.sort(np.where(used, lengths, np.inf), axis=1)
     middle = middle[np.arange(len(lengths)), used.sum(axis=1) // 2]
     bandwidths = np.where(middle > 0, _BANDWIDTH * middle, 1.0)
     weights = gaussian((lengths / bandwidths[:, None]) ** 2, 1.0) * used
-    return places, weights / weights.sum(axis=1, keepdims=True), lengths.max(axis=1)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    reach = lengths.max(axis=1)
+    unit = np.where(reach > 0, reach, 1.0)[:, None, None]
+    center, around = _centered(places / unit, weights)
+    mean, differences = _centered(coordinates[nearest], weights)
+    # Slopes are combinations of the neighbors' places, so that there are as many unknowns in any
+    # dimension.
+    products = np.einsum("ijd,ihd->ijh", around, around)
+    ridge = _RIDGE * np.einsum("ijj->i", products)
+    products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(nearest.shape[1])
+    slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
+    values = mean - np.einsum("icd,id->ic", slopes, center)
+    return np.concatenate([slopes / unit, values[:, :, None]], axis=2), reach
 
 
 def _centered(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

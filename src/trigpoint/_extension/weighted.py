@@ -266,6 +266,14 @@ def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.nd
     return rows.columns[places].astype(np.int64), counts
 
 
+def ordinary_lengths(graph: LandmarkGraph) -> csr_array:
+    """Return the lengths of the edges that are not bridges."""
+    k, edges = len(graph.bandwidths), graph.lengths.tocoo()
+    bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
+    kept = ~np.isin(edges.row.astype(np.int64) * k + edges.col, bridges @ [k, 1])
+    return csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=(k, k))
+
+
 def support_of(
     extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, graph: LandmarkGraph | None
 ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:

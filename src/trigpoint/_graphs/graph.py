@@ -193,14 +193,6 @@ def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
     return replace(graph, weights=csr_array(times @ graph.weights @ times))
 
 
-def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
-    """Edges that are not bridges, all of the same weight and reach, for computing paths."""
-    k, lengths = len(graph.bandwidths), graph.ordinary_lengths()
-    weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
-    reach = np.full(k, graph.lengths.data.max())
-    return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
-
-
 def _joined(graph: LandmarkGraph, points: np.ndarray) -> LandmarkGraph:
     """Join the components of a graph by their shortest bridges, and say so if there are any.
 

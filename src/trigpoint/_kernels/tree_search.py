@@ -153,16 +153,14 @@ def ball(
     query: np.ndarray,
     squared_radius: float,
     last_row: int,
-    squares: np.ndarray,
-    places: np.ndarray,
-    stack: np.ndarray,
-) -> int:
-    """Fill `squares` and `places` with the points within a radius; return their number.
+    m: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places and squared distances of the points within the radius that holds `m` of them.
 
-    It is one more than there is room for if the radius is not that of as many neighbors.
-
-    Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
+    Points at exactly that distance are taken up to `last_row`.
     """
+    squares, places = np.empty(m), np.empty(m, dtype=np.int64)
+    stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
     stack[0] = 0
     waiting, count = 1, 0
     while waiting:
@@ -175,15 +173,15 @@ def ball(
             stack[waiting], stack[waiting + 1] = child, child + 1
             waiting += 2
             continue
-        for i in range(tree.starts[node], _end(tree, node, len(squares) + 1)):
+        for i in range(tree.starts[node], _end(tree, node, m + 1)):
             square = _squared_distance(tree.points, i, query)
             if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
                 continue
-            if count == len(squares):
-                return count + 1
+            assert count < m, "the radius of other points"
             squares[count], places[count] = square, i
             count += 1
-    return count
+    assert count == m, "the radius of other points"
+    return places, squares
 
 
 @compiled

@@ -24,9 +24,11 @@ _PADDING = 32
 # Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
 _WORTH_A_THREAD = 2**13
 
-# Fetching one point costs as much as multiplying this many; queries multiplied at once.
+# Fetching one point costs as much as multiplying this many; queries multiplied at once, and the
+# neighbors that they may have in all.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
+_MARKED = 2**22
 
 # Sample of points for guessing how far a query's neighbors reach.
 _SAMPLE = 2048
@@ -239,10 +241,11 @@ class ProductIndex(NeighborIndex):
         # A product reads all points at many times the speed of fetching some of them.
         if mode == "full" or _FETCHING * found.size < self._n:
             return self._fetched_covariances(found, mode)
-        if len(found.points) > _MARKED_TOGETHER:
+        together = min(_MARKED_TOGETHER, max(_MARKED // found.size, 1))
+        if len(found.points) > together:
             parts = (
                 self.covariances(found.take(range(part.start, part.stop)), mode)
-                for part in row_blocks(len(found.points), _MARKED_TOGETHER)
+                for part in row_blocks(len(found.points), together)
             )
             return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *found.points.shape))

@@ -1,7 +1,7 @@
 """Nearest neighbors by a k-d tree, for low dimension."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -95,32 +95,28 @@ class TreeIndex(NeighborIndex):
         return np.sqrt(squares, out=squares), rows
 
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        queries = found.points.astype(np.float64)
+
         def gather(q: int) -> tuple[np.ndarray, np.ndarray]:
-            places, squares = self._inside(found, q)
+            radius, last = found.squared_radii[q], found.last_rows[q]
+            places, squares = ball(self.tree, queries[q], radius, last, found.size)
             return self.tree.rows[places].astype(np.int64, copy=False), squares
 
-        _, n_threads = self._blocks(len(found.points), found.size)
-        return thread_map(gather, range(len(found.points)), n_threads)
+        _, n_threads = self._blocks(len(queries), found.size)
+        return thread_map(gather, range(len(queries)), n_threads)
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances of the neighbors, read where they lie side by side."""
         measure = covariance if mode == "full" else variances
+        queries = found.points.astype(np.float64)
 
         def of(q: int) -> np.ndarray:
-            return measure(self.tree.points, self._inside(found, q)[0], found.points[q])
+            radius, last = found.squared_radii[q], found.last_rows[q]
+            places, _ = ball(self.tree, queries[q], radius, last, found.size)
+            return measure(self.tree.points, places, queries[q])
 
-        _, n_threads = self._blocks(len(found.points), found.size)
-        return np.array(list(thread_map(of, range(len(found.points)), n_threads)))
-
-    def _inside(self, found: Neighborhoods, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """Places in the tree and squared distances of the neighbors of one query."""
-        squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
-        stack = np.empty(len(self.tree.starts) + 1, dtype=np.int64)
-        query = found.points[q].astype(np.float64)
-        radius, last = found.squared_radii[q], found.last_rows[q]
-        count = ball(self.tree, query, radius, last, squares, places, stack)
-        assert count == found.size, "radii of other points"
-        return places, squares
+        _, n_threads = self._blocks(len(queries), found.size)
+        return np.array(list(thread_map(of, range(len(queries)), n_threads)))
 
 
 class Nodes(NamedTuple):
@@ -143,9 +139,7 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     tree_points = np.array(points, order="C")
     rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     if n < _SPLIT_BY_ONE:
-        return Tree(
-            tree_points, rows, *_split_part(tree_points, rows, bucket, (0, n, 0, *box(tree_points)))
-        )
+        return Tree(tree_points, rows, *_split_part(tree_points, rows, bucket, 0, n))
     starts, stops, children = np.zeros((3, _TOP_ROOM), dtype=np.int64)
     top = Nodes(starts, stops, children, *np.empty((2, _TOP_ROOM, d)))
     top.stops[0] = n
@@ -154,7 +148,7 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     leaves = [node for node in range(used) if not top.children[node]]
 
     def split_leaf(leaf: int) -> Nodes:
-        return _split_part(tree_points, rows, bucket, tuple(values[leaf] for values in top))
+        return _split_part(tree_points, rows, bucket, top.starts[leaf], top.stops[leaf])
 
     parts = thread_map(split_leaf, leaves, n_threads)
     return Tree(tree_points, rows, *_joined(top, used, leaves, list(parts)))
@@ -183,29 +177,24 @@ def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_th
     return used
 
 
-def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, first: Any) -> Nodes:
-    """Nodes below the `first` one, which is given by its five values."""
-    room = 64 + 8 * ((first[1] - first[0]) // bucket)
+def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, start: int, stop: int) -> Nodes:
+    """A node of the points from `start` to `stop`, and all nodes below it."""
+    room = 64 + 8 * ((stop - start) // bucket)
     while True:
         starts, stops, children = np.zeros((3, room), dtype=np.int64)
         nodes = Nodes(starts, stops, children, *np.empty((2, room, points.shape[1])))
-        for values, value in zip(nodes, first, strict=True):
-            values[0] = value
+        nodes.starts[0], nodes.stops[0] = start, stop
         used = split_all(points, rows, bucket, nodes)
         if used >= 0:
             # Copies, which give back the room that was not used.
             nodes = Nodes(*(values[:used].copy() for values in nodes))
-            _sort_copies(rows, nodes)
+            # Where many points coincide, a search reads only those with the lowest rows.
+            coincide = (nodes.lower == nodes.upper).all(axis=1)
+            for node in np.flatnonzero(coincide & (nodes.stops - nodes.starts > MANY_COPIES)):
+                rows[nodes.starts[node] : nodes.stops[node]].sort()
             return nodes
         # Points that lie very unevenly leave many buckets nearly empty.
         room *= 4
-
-
-def _sort_copies(rows: np.ndarray, nodes: Nodes) -> None:
-    """Sort the rows of many points that coincide: a search reads only the lowest."""
-    coincide = (nodes.lower == nodes.upper).all(axis=1)
-    for node in np.flatnonzero(coincide & (nodes.stops - nodes.starts > MANY_COPIES)):
-        rows[nodes.starts[node] : nodes.stops[node]].sort()
 
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
@@ -238,7 +227,8 @@ def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
-    """Split down to buckets; return the number of nodes, or -1 if there is no room for them."""
+    """Split a node down to buckets; return their number, or -1 if there is no room for them."""
+    nodes.lower[0], nodes.upper[0] = box(points[nodes.starts[0] : nodes.stops[0]])
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
     used = 1
     node = 0
