@@ -43,8 +43,9 @@ demo: $(or $(wildcard $(READY)),$(DEMO_READY))
 	@$(BIN)/trigpoint demo
 
 # The experiments of the paper, and the benchmarks. QUICK=1: small sizes. ONLY="table1 mnist": some of
-# them. DATA=: folder of the real data (or TRIGPOINT_DATA). OUT=: folder of the results.
-EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT))
+# them. DATA=: folder of the real data (or TRIGPOINT_DATA). OUT=: folder of the results. PROCESSES=2:
+# as many runs at the same time (not for benchmarks).
+EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(if $(PROCESSES),--processes $(PROCESSES))
 
 reproduce: $(READY)
 	$(BIN)/python -m experiments paper $(EXPERIMENT_OPTIONS)
@@ -106,4 +107,4 @@ release: $(READY)
 	$(BIN)/python -m tools.release $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/benchmarks/generated docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

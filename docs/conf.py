@@ -22,7 +22,6 @@ extensions = [
     "mathml",
     "gallery_pages",
     "notebooks",
-    "benchmark_pages",
     "verdicts",
 ]
 exclude_patterns = ["_build", "_templates", "_ext"]

@@ -66,18 +66,9 @@ _OPENKBP_OFFSET = 1024
 class Volume:
     """A labeled scan, with axes toward the patient's left, the back and the head.
 
-    Attributes
-    ----------
-    name : str
-        Name of the file or folder.
-    hu : ndarray of shape (a, b, c)
-        Hounsfield units.
-    classes : uint8 ndarray of shape (a, b, c)
-        0 for no organ, an index into `CLASS_NAMES`, or `NO_CLASS` where organs overlap.
-    recorded : bool ndarray of shape (a, b, c) or None
-        Where the intensities are known; ``None`` if they are known everywhere.
-    voxel_mm : tuple of float
-        Sizes of a voxel along the axes.
+    Its voxels have Hounsfield units `hu` and `classes`: 0 for no organ, an index into
+    `CLASS_NAMES`, or `NO_CLASS` where organs overlap. `recorded` says where the intensities are
+    known, None if everywhere, and `voxel_mm` is the size of a voxel along the axes.
     """
 
     name: str

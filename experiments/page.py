@@ -47,15 +47,10 @@ class Page:
         rows: Sequence[Sequence[Any]],
         fill: str | None = None,
     ) -> None:
-        """Add a table; columns after the first are aligned to the right.
+        """Add a table of text or cells; columns after the first are aligned to the right.
 
-        Parameters
-        ----------
-        columns : sequence of str, or mapping to `min`, `max` or None
-            Headings. A column with `min` or `max` shows its best cells in bold.
-        rows : sequence of sequences of str or Cell
-        fill : str or None
-            Fills rows that are too short, such as those of methods that failed.
+        A column whose heading is mapped to `min` or `max` shows its best cells in bold. Rows that
+        are too short, such as those of methods that failed, are filled with `fill`.
         """
         best = [None] * len(columns)
         if isinstance(columns, Mapping):
@@ -69,7 +64,7 @@ class Page:
         self._parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
     @contextmanager
-    def picture(self, describe: str, **layout: Any) -> Iterator[Any]:
+    def picture(self, describe: str, dpi: int = 130, **layout: Any) -> Iterator[Any]:
         """Axes of a new picture, as ``matplotlib.pyplot.subplots`` gives them for `layout`."""
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -81,7 +76,7 @@ class Page:
             FigureCanvasAgg(figure)
             yield figure.subplots(**layout)
             file = f"{self.name}.png"
-            figure.savefig(self.folder / file, dpi=130, metadata={"Software": None})
+            figure.savefig(self.folder / file, dpi=dpi, metadata={"Software": None})
         self._parts.append(f"![{describe}]({file})")
 
     @contextmanager
@@ -238,13 +233,8 @@ RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give 
 class Comparison:
     """One method against another, on the runs with the same seed.
 
-    Attributes
-    ----------
-    n_pairs : int
-    difference : float
-        Mean of the first minus the second.
-    p_value : float
-        Of a two-sided paired t-test; NaN where there are too few pairs for one.
+    The difference is the mean of the first minus the second. The p-value is that of a two-sided
+    paired t-test, and NaN where there are too few pairs for one.
     """
 
     n_pairs: int
@@ -269,18 +259,9 @@ def compare(
 ) -> Comparison:
     """Compare one column of two methods over the seeds that both were run with.
 
-    Parameters
-    ----------
-    first, second : sequence of Row
-    name : str
-        The column.
-    overlap : float, default=0.0
-        Where runs are repeated splits of the same points, which overlap and are not independent:
-        points for testing over points for training, by which the variance of the mean grows.
-
-    References
-    ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning, 2003.
+    Where runs are repeated splits of the same points, which overlap and are not independent,
+    `overlap` is the number of points for testing over that for training, by which the variance of
+    the mean grows (Nadeau and Bengio, "Inference for the generalization error", 2003).
     """
     from scipy.stats import t
 
@@ -298,10 +279,7 @@ def compare(
 def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, with p-values corrected for how many they are.
 
-    References
-    ----------
-    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics, 1979.
+    By S. Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
     p_values = np.array([found.p_value for found in comparisons])
     order = np.argsort(p_values)[: np.isfinite(p_values).sum()]

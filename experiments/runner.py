@@ -51,18 +51,14 @@ class Settings:
         """Seeds of an experiment's repetitions."""
         return range(quick if self.quick else full)
 
-    def has(self, name: str) -> bool:
-        """Whether a file or folder of real data exists."""
-        return self.data is not None and (self.data / name).exists()
-
     def find(self, name: str) -> Path:
         """Path of a file or folder of real data."""
         if self.data is None:
             raise MissingDataError(
-                f"this experiment reads {name}: name the folder that holds it with DATA= or "
-                "--data, or in TRIGPOINT_DATA"
+                f"it reads {name}: name the folder that holds it with DATA= or --data, or in "
+                "TRIGPOINT_DATA"
             )
-        if not self.has(name):
+        if not (self.data / name).exists():
             raise MissingDataError(f"there is no {name} in {self.data}, the folder of the data")
         return self.data / name
 
@@ -79,8 +75,8 @@ class Experiment:
         Yields what to run, in order. A case is a row with everything that decides the result,
         except for `parameters`.
     run : function of a case and Settings
-        Returns what was measured, as a row; an empty row, or None, leaves the case out. It must be
-        a function of its module, which other processes can import.
+        Returns what was measured, as a row. A case is left out if `run` finds its data or a package
+        missing. It must be a function of its module, which other processes can import.
     show : function of the rows, Settings and a Page
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
@@ -88,13 +84,14 @@ class Experiment:
     brief : function of the rows, Settings and a Page, or None
         Writes the table that the overview of all experiments shows.
     foregone : function of a case and the rows so far, or None
-        Returns the result of a case that need not be run, and None for all others.
+        Returns the result of a case that need not be run, an empty row to leave the case out, and
+        None for all others.
     """
 
     name: str
     title: str
     cases: Callable[[Settings], Iterable[Row]]
-    run: Callable[[Row, Settings], Row | None]
+    run: Callable[[Row, Settings], Row]
     show: Callable[[Sequence[Row], Settings, Page], None]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     brief: Callable[[Sequence[Row], Settings, Page], None] | None = None
@@ -113,20 +110,27 @@ class Results:
     """Rows of an experiment, in a file that gains a line as each case ends.
 
     ``NAME.csv`` has rows of text and numbers with the same columns throughout. ``NAME.json`` has a
-    JSON object in each line, for rows of any shape. The first line of both is the `origin`: the
+    JSON object in each line, for rows of any shape. The first line of both is the origin: the
     parameters, and for each state of the code that rows come from, its commit, the date, the
     versions of packages and the machine. A half-written last line from a killed run is dropped.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, parameters: Mapping[str, Any]) -> None:
         self.path = path
-        self.origin: Row = {"parameters": {}, "states": []}
+        # As a file has them: tuples are lists, and names are strings.
+        self.parameters: Row = json.loads(json.dumps(dict(parameters)))
+        self.states: list[Row] = []
         self.rows: list[Row] = []
         if path.exists():
             text = path.read_text(encoding="utf-8")
             first, _, rest = text[: text.rfind("\n") + 1].partition("\n")
-            self.origin = json.loads(first.removeprefix("# "))
-            self.rows = self._read(rest)
+            origin = json.loads(first.removeprefix("# "))
+            if origin["parameters"] != self.parameters:
+                raise ValueError(
+                    f"{path} was run with the parameters {origin['parameters']}, and they are "
+                    f"{self.parameters} now: move it away, or name another folder"
+                )
+            self.states, self.rows = origin["states"], self._read(rest)
 
     def find(self, cases: Sequence[Row]) -> list[Row | None]:
         """Row of each case; None for those that were not run."""
@@ -135,26 +139,15 @@ class Results:
         }
         return [tables[tuple(case)].get(_key(case, tuple(case))) for case in cases]
 
-    def check(self, parameters: Mapping[str, Any]) -> None:
-        """Refuse rows that were run with other parameters."""
-        if self.rows and self.origin["parameters"] != _as_json(parameters):
-            raise ValueError(
-                f"{self.path} was run with the parameters {self.origin['parameters']}, and they "
-                f"are {_as_json(parameters)} now: move it away, or name another folder"
-            )
-
-    def begin(self, parameters: Mapping[str, Any], state: Row) -> None:
+    def begin(self, state: Row) -> None:
         """Prepare for more rows, from a state of the code."""
-        self.check(parameters)
-        states = self.origin["states"]
-        if not any({**one, "when": ""} == {**state, "when": ""} for one in states):
-            states = [*states, state]
-        self.origin = {"parameters": _as_json(parameters), "states": states}
-        lines = [json.dumps(self.origin), *self._lines(self.rows, with_columns=True)]
-        lines[0] = "# " + lines[0] if self.path.suffix == ".csv" else lines[0]
+        if not any({**one, "when": state["when"]} == state for one in self.states):
+            self.states.append(state)
+        origin = json.dumps({"parameters": self.parameters, "states": self.states})
+        first = f"# {origin}\n" if self.path.suffix == ".csv" else f"{origin}\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         whole = self.path.with_name(self.path.name + ".part")
-        whole.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        whole.write_text(first + self._lines(self.rows, with_columns=True), encoding="utf-8")
         whole.replace(self.path)
 
     def add(self, row: Row) -> None:
@@ -165,10 +158,9 @@ class Results:
                 f"{self.path} has the columns {', '.join(self.rows[0])} and the new row has "
                 f"{', '.join(row)}: move it away, or name another folder"
             )
-        lines = self._lines([row], with_columns=not self.rows)
-        self.rows.append(row)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+            file.write(self._lines([row], with_columns=not self.rows))
+        self.rows.append(row)
 
     def _read(self, text: str) -> list[Row]:
         if self.path.suffix == ".json":
@@ -176,24 +168,19 @@ class Results:
         reader = csv.DictReader(io.StringIO(text))
         return [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
 
-    def _lines(self, rows: Sequence[Row], with_columns: bool) -> list[str]:
+    def _lines(self, rows: Sequence[Row], with_columns: bool) -> str:
         if self.path.suffix == ".json":
-            return [json.dumps(row, separators=(",", ":")) for row in rows]
+            return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if rows and with_columns:
             writer.writerow(rows[0])
         writer.writerows(row.values() for row in rows)
-        return text.getvalue().splitlines()
+        return text.getvalue()
 
 
 def _key(row: Row, names: Sequence[str]) -> str:
     return json.dumps([row.get(name) for name in names])
-
-
-def _as_json(parameters: Mapping[str, Any]) -> Row:
-    """Parameters as a file has them: tuples are lists, and names are strings."""
-    return json.loads(json.dumps(dict(parameters)))
 
 
 def _rounded(value: Any) -> Any:
@@ -224,11 +211,12 @@ def state_of_the_code() -> Row:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = f"{cores} cores of {_processor()} ({platform.system()} {platform.machine()})"
     return {
         "commit": _commit(),
         "when": datetime.now(UTC).strftime("%Y-%m-%d"),
         "versions": versions,
-        "machine": f"{cores} cores of {_processor()} ({platform.system()} {platform.machine()})",
+        "machine": machine,
     }
 
 
@@ -266,27 +254,34 @@ def _processor() -> str:
 def run(experiment: Experiment, results: Results, settings: Settings, processes: int = 1) -> int:
     """Run the cases that the results lack, and return how many these were.
 
-    With several processes, their number of cases is run at the same time. Do not do so where cases
-    measure time.
+    With several processes, that many cases run at the same time. Do not do so where cases measure
+    time.
     """
     cases = list(experiment.cases(settings))
     found = results.find(cases)
-    missing = [case for case, row in zip(cases, found, strict=True) if row is None]
-    if not missing:
-        return 0
-    results.begin(experiment.parameters, state_of_the_code())
     known = [row for row in found if row is not None]
-    n_new = 0
+    missing = [case for case, row in zip(cases, found, strict=True) if row is None]
+    n_new, lacking = 0, []
     for case, result, seconds in _finished(experiment, missing, known, settings, processes):
-        if not result:
-            continue
-        row = {**case, **result, "run_seconds": round(seconds, 3)}
-        results.add(row)
-        known.append(row)
-        n_new += 1
-        place = f"{experiment.name} {len(known):,}/{len(cases):,}"
-        print(f"{place}: {_brief(row)}", file=sys.stderr, flush=True)
+        if isinstance(result, Exception):
+            lacking.append(result)
+        elif result:
+            if n_new == 0:
+                results.begin(state_of_the_code())
+            row = {**case, **result, "run_seconds": round(seconds, 3)}
+            results.add(row)
+            known.append(row)
+            n_new += 1
+            place = f"{experiment.name} {len(known):,}/{len(cases):,}"
+            print(f"{place}: {_brief(row)}", file=sys.stderr, flush=True)
+    if lacking and not known:
+        raise MissingDataError(str(lacking[0]))
+    for reason in dict.fromkeys(map(str, lacking)):
+        print(f"{experiment.name}: cases left out: {reason}", file=sys.stderr)
     return n_new
+
+
+Finished = tuple[Row, Row | Exception, float]
 
 
 def _finished(
@@ -295,29 +290,30 @@ def _finished(
     known: Sequence[Row],
     settings: Settings,
     processes: int,
-) -> Iterator[tuple[Row, Row | None, float]]:
+) -> Iterator[Finished]:
     """Cases with their results and seconds, as they end; `known` grows meanwhile."""
     if processes > 1:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            pending = {pool.submit(_timed, experiment.run, case, settings): case for case in cases}
+            pending = [pool.submit(_timed, experiment.run, case, settings) for case in cases]
             try:
                 for future in as_completed(pending):
-                    yield pending[future], *future.result()
+                    yield future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
         return
     for case in cases:
         result = experiment.foregone(case, known) if experiment.foregone else None
-        if result is not None:
-            yield case, result, 0.0
-        else:
-            yield case, *_timed(experiment.run, case, settings)
+        yield _timed(experiment.run, case, settings) if result is None else (case, result, 0.0)
 
 
-def _timed(run: Callable[[Row, Settings], Row | None], case: Row, settings: Settings) -> tuple:
+def _timed(run: Callable[[Row, Settings], Row], case: Row, settings: Settings) -> Finished:
+    """Run one case; an error if its data or a package is missing."""
     start = time.perf_counter()
-    result = run(case, settings)
-    return result, time.perf_counter() - start
+    try:
+        result: Row | Exception = run(case, settings)
+    except (MissingDataError, ModuleNotFoundError) as error:
+        result = error
+    return case, result, time.perf_counter() - start
 
 
 def _brief(row: Row) -> str:
@@ -334,13 +330,13 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
     The overview is the page beside the folder of the results that has its name, if there is one.
     """
     cases = list(experiment.cases(settings))
-    rows = [row for row in results.find(cases) if row is not None]
+    found = results.find(cases)
+    rows = [row for row in found if row is not None]
     if not rows:
         raise ValueError(
             f"{results.path} has no run of this experiment with these settings: add or leave out "
             "--quick as it was run, or leave out --render"
         )
-    results.check(experiment.parameters)
     folder = results.path.parent
     page = Page(folder, experiment.name, experiment.title)
     if settings.quick:
@@ -354,12 +350,16 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
         brief = Page(folder, experiment.name, experiment.title)
         experiment.brief(rows, settings, brief)
         brief.write_into(overview)
-    missing = "" if len(rows) == len(cases) else f", **of {len(cases):,} when complete**"
-    file, seconds = results.path.name, sum(row["run_seconds"] for row in rows)
-    page.text(
-        f"""`{command}`: {len(rows):,} runs in [{file}]({file}){missing}, {seconds:,.0f} s in all,
-        {_described(results.origin["states"])}."""
-    )
+    left_out = [
+        case
+        for case, row in zip(cases, found, strict=True)
+        if row is None and (experiment.foregone is None or experiment.foregone(case, rows) is None)
+    ]
+    done = f"{len(rows):,} runs" + (f" **of {len(rows) + len(left_out):,}**" if left_out else "")
+    seconds = [row["run_seconds"] for row in rows if "run_seconds" in row]
+    took = f", {sum(seconds):,.0f} s in all" if len(seconds) == len(rows) else ""
+    file, origin = results.path.name, _described(results.states)
+    page.text(f"`{command}`: {done} in [{file}]({file}){took}, {origin}.")
     return page.write()
 
 
@@ -376,43 +376,36 @@ def _described(states: Sequence[Row]) -> str:
 # The command ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Kind:
-    """The paper's experiments, or the benchmarks: their package and how they are kept."""
-
-    package: str
-    target: str
-    suffix: str
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """Names, with what each is about."""
-        return import_module(self.package).NAMES
-
-
+# Target of the Makefile, package, and suffix of the results.
 KINDS = {
-    "paper": Kind("experiments.paper", "reproduce", ".csv"),
-    "bench": Kind("experiments.benchmarks", "bench", ".json"),
+    "paper": ("reproduce", "experiments.paper", ".csv"),
+    "bench": ("bench", "experiments.benchmarks", ".json"),
 }
+
+
+def names_of(package: str) -> Mapping[str, str]:
+    """Experiments of a package, with what each is about."""
+    return import_module(package).NAMES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for, one after the other; returns the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    kind = KINDS[options.kind]
-    if unknown := set(options.names) - set(kind.names):
-        parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(kind.names)}")
+    target, package, suffix = KINDS[options.kind]
+    known = names_of(package)
+    if unknown := set(options.names) - set(known):
+        parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
     if options.kind == "bench" and options.processes > 1:
         parser.error("benchmarks measure time, one after the other: leave out --processes")
     data = options.data or os.environ.get("TRIGPOINT_DATA")
     settings = Settings(options.quick, Path(data).expanduser().absolute() if data else None)
     failures = 0
-    for name in options.names or kind.names:
-        command = f"make {kind.target} ONLY={name}" + (" QUICK=1" if options.quick else "")
+    for name in options.names or known:
+        command = f"make {target} ONLY={name}" + (" QUICK=1" if options.quick else "")
         try:
-            experiment = load_experiment(kind.package, name)
-            results = Results(options.out / f"{name}{kind.suffix}")
+            experiment = load_experiment(package, name)
+            results = Results(options.out / f"{name}{suffix}", experiment.parameters)
             n_new = 0 if options.render else run(experiment, results, settings, options.processes)
             written = show(experiment, results, settings, command)
         except MissingDataError as error:
@@ -429,8 +422,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     names = "\n\n".join(
-        f"{short}:\n" + "\n".join(f"  {name:<12} {about}" for name, about in kind.names.items())
-        for short, kind in KINDS.items()
+        f"{kind}:\n"
+        + "\n".join(f"  {name:<12} {about}" for name, about in names_of(package).items())
+        for kind, (_, package, _) in KINDS.items()
     )
     parser = argparse.ArgumentParser(
         prog="python -m experiments",

@@ -1,10 +1,10 @@
-"""Benchmarks against commonly used tools, one file per group: ``make bench`` writes RESULTS.md.
+"""Benchmarks against commonly used tools, one file per group.
 
-Besides the groups, `data` and `collection` have the points, `peers` the methods, `pipeline` the
-whole pipeline, `plots` what the pictures share, and `report` runs the groups and writes the page.
+Besides the groups, `data` and `collection` have the points, `peers` the methods, `measuring` the
+processes that cases run in, and `plots` what the pictures share.
 """
 
-# In the order of RESULTS.md, with what each is about.
+# With what each is about.
 NAMES = {
     "headline": "ten million points against SciPy's bare minimum",
     "selection": "landmarks: seconds, memory and coverage beside peers",

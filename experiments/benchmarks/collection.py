@@ -6,14 +6,14 @@ Some were looked at when the defaults were chosen, the others were not.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from importlib.util import find_spec
 
 import numpy as np
 from sklearn import datasets
 
 import trigpoint as tp
+from experiments.benchmarks import data
 from experiments.data import cut_patches, load_mnist
-from experiments.framework.experiment import Settings
+from experiments.runner import Settings
 
 # Points, and classes where there are any.
 Labeled = tuple[np.ndarray, np.ndarray | None]
@@ -23,22 +23,14 @@ SIZE = 10_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set: how to get it, where its files are, and whether the defaults were chosen on it.
+    """A data set: how to get it, and whether the defaults were chosen on it.
 
-    `path` is that of a file or folder of the real data, `package` the one that ships the data.
     `few` marks those of fewer than 2,500 points, whose scores vary more.
     """
 
     load: Callable[[Settings], Labeled]
     known: bool
     few: bool = False
-    path: str | None = None
-    package: str | None = None
-
-    def missing(self, settings: Settings) -> bool:
-        """Whether its files or its package are not here."""
-        absent = self.path is not None and not settings.has(self.path)
-        return absent or (self.package is not None and find_spec(self.package) is None)
 
 
 def load(name: str, settings: Settings) -> Labeled:
@@ -63,14 +55,6 @@ def _scaled(X: np.ndarray) -> np.ndarray:
 
 
 # Surfaces and other made shapes ---------------------------------------------------------------
-
-
-def _roll(settings: Settings) -> Labeled:
-    return tp.datasets.make_swiss_roll(SIZE, random_state=0)[0], None
-
-
-def _bowl(settings: Settings) -> Labeled:
-    return tp.datasets.make_fish_bowl(SIZE, random_state=0)[0], None
 
 
 def _wavy(settings: Settings) -> Labeled:
@@ -137,10 +121,6 @@ def _hole(settings: Settings) -> Labeled:
     return datasets.make_swiss_roll(SIZE, noise=0.3, hole=True, random_state=0)[0], None
 
 
-def _s_curve(settings: Settings) -> Labeled:
-    return datasets.make_s_curve(SIZE, noise=0.05, random_state=0)[0], None
-
-
 def _tube(settings: Settings) -> Labeled:
     """The surface of a tube that runs along a helix."""
     rng = _random()
@@ -151,13 +131,6 @@ def _tube(settings: Settings) -> Labeled:
     middle = np.stack([np.cos(t), np.sin(t), 0.3 * t], axis=1)
     around = np.cos(angle)[:, None] * outward + np.sin(angle)[:, None] * across
     return middle + 0.35 * around, None
-
-
-def _classes(settings: Settings) -> Labeled:
-    """Six classes in fifty columns, of which twelve matter and eighteen are their mixtures."""
-    return datasets.make_classification(
-        8000, 50, n_informative=12, n_redundant=18, n_classes=6, class_sep=1.5, random_state=0
-    )
 
 
 def _copula(settings: Settings) -> Labeled:
@@ -202,22 +175,14 @@ def _arms(settings: Settings) -> Labeled:
 # Shipped with packages ------------------------------------------------------------------------
 
 
-def _digits(settings: Settings) -> Labeled:
-    return datasets.load_digits(return_X_y=True)
+def _measured(load: Callable) -> Callable[[Settings], Labeled]:
+    """A table of measurements that scikit-learn ships, in columns of the same scale."""
 
+    def scaled(settings: Settings) -> Labeled:
+        X, labels = load(return_X_y=True)
+        return _scaled(X), labels
 
-def _cancer(settings: Settings) -> Labeled:
-    X, labels = datasets.load_breast_cancer(return_X_y=True)
-    return _scaled(X), labels
-
-
-def _wine(settings: Settings) -> Labeled:
-    X, labels = datasets.load_wine(return_X_y=True)
-    return _scaled(X), labels
-
-
-def _diabetes(settings: Settings) -> Labeled:
-    return _scaled(datasets.load_diabetes(return_X_y=True, scaled=False)[0]), None
+    return scaled
 
 
 def _photos(settings: Settings) -> Labeled:
@@ -246,43 +211,15 @@ def _river(file: str) -> Callable[[Settings], Labeled]:
 
 # In the folder of the real data ---------------------------------------------------------------
 
-_POINTS = {
-    name: f"points/{file}"
-    for name, file in {
-        "mammoth": "mammoth_50000x3_f32.npy",
-        "lidar": "lidar_lonestar.npz",
-        "coil": "coil20_1440x1024.npz",
-        "faces": "isomap_faces_698x1024.npz",
-        "frey": "frey_faces_1965x560.npz",
-        "cells": "10x_pbmc68k_reduced.h5ad",
-    }.items()
-}
 
-
-def _array(name: str, key: str, classes: str | None = None) -> Callable[[Settings], Labeled]:
+def _array(file: str, key: str, classes: str | None = None) -> Callable[[Settings], Labeled]:
     """Arrays of an ``.npz`` file."""
 
     def load(settings: Settings) -> Labeled:
-        with np.load(settings.find(_POINTS[name])) as file:
-            return file[key], None if classes is None else file[classes]
+        with np.load(settings.find(f"points/{file}.npz")) as arrays:
+            return arrays[key], None if classes is None else arrays[classes]
 
     return load
-
-
-def _mammoth(settings: Settings) -> Labeled:
-    return np.load(settings.find(_POINTS["mammoth"])), None
-
-
-def _cells(settings: Settings) -> Labeled:
-    """Blood cells by their genes, and their types."""
-    import h5py
-
-    with h5py.File(settings.find(_POINTS["cells"])) as file:
-        return file["X"][:], file["obs"]["bulk_labels"]
-
-
-def _mnist(settings: Settings) -> Labeled:
-    return load_mnist(settings.find("mnist"), split="train")
 
 
 def _small_mnist(settings: Settings) -> Labeled:
@@ -304,39 +241,54 @@ def _ct(folder: str, shape: tuple[int, int, int]) -> Callable[[Settings], Labele
 _OPENKBP, _RTOG = "ct/openkbp", "ct/rtog-0522c0002"
 
 COLLECTION = {
-    "roll": Entry(_roll, known=True),
-    "bowl": Entry(_bowl, known=True),
+    "roll": Entry(
+        lambda s: (tp.datasets.make_swiss_roll(SIZE, random_state=0)[0], None), known=True
+    ),
+    "bowl": Entry(
+        lambda s: (tp.datasets.make_fish_bowl(SIZE, random_state=0)[0], None), known=True
+    ),
     "wavy sheet": Entry(_wavy, known=True),
-    "mammoth": Entry(_mammoth, known=True, path=_POINTS["mammoth"]),
-    "lidar": Entry(_array("lidar", "xyz"), known=True, path=_POINTS["lidar"]),
+    "mammoth": Entry(lambda s: (data.mammoth(s), None), known=True),
+    "lidar": Entry(_array("lidar_lonestar", "xyz"), known=True),
     "torus": Entry(_torus, known=True),
-    "shuttle": Entry(_river("shuttle.csv.gz"), known=True, package="river"),
+    "shuttle": Entry(_river("shuttle.csv.gz"), known=True),
     "cube": Entry(_cube, known=True),
-    "segment": Entry(_river("segment.csv.zip"), known=True, few=True, package="river"),
+    "segment": Entry(_river("segment.csv.zip"), known=True, few=True),
     "clusters": Entry(_clusters, known=True),
-    "cancer": Entry(_cancer, known=True, few=True),
+    "cancer": Entry(_measured(datasets.load_breast_cancer), known=True, few=True),
     "noisy roll": Entry(_noisy_roll, known=True),
-    "digits": Entry(_digits, known=True, few=True),
+    "digits": Entry(lambda s: datasets.load_digits(return_X_y=True), known=True, few=True),
     "waves": Entry(_waves, known=True),
     "sphere": Entry(_sphere, known=True),
-    "CT": Entry(_ct(_OPENKBP, (7, 7, 3)), known=True, path=_OPENKBP),
-    "CT, fine": Entry(_ct(_RTOG, (7, 7, 3)), known=True, path=_RTOG),
-    "Frey faces": Entry(_array("frey", "X"), known=True, few=True, path=_POINTS["frey"]),
-    "cells": Entry(_cells, known=True, few=True, path=_POINTS["cells"]),
-    "MNIST": Entry(_mnist, known=True, path="mnist"),
-    "COIL-20": Entry(_array("coil", "X", "y"), known=True, few=True, path=_POINTS["coil"]),
-    "Isomap faces": Entry(_array("faces", "X"), known=True, few=True, path=_POINTS["faces"]),
+    "CT": Entry(_ct(_OPENKBP, (7, 7, 3)), known=True),
+    "CT, fine": Entry(_ct(_RTOG, (7, 7, 3)), known=True),
+    "Frey faces": Entry(_array("frey_faces_1965x560", "X"), known=True, few=True),
+    "cells": Entry(data.cells, known=True, few=True),
+    "MNIST": Entry(lambda s: load_mnist(s.find("mnist")), known=True),
+    "COIL-20": Entry(_array("coil20_1440x1024", "X", "y"), known=True, few=True),
+    "Isomap faces": Entry(_array("isomap_faces_698x1024", "X"), known=True, few=True),
     "roll with a hole": Entry(_hole, known=False),
-    "S": Entry(_s_curve, known=False),
+    "S": Entry(
+        lambda s: (datasets.make_s_curve(SIZE, noise=0.05, random_state=0)[0], None), known=False
+    ),
     "tube": Entry(_tube, known=False),
-    "phishing": Entry(_river("phishing.csv.gz"), known=False, few=True, package="river"),
-    "diabetes": Entry(_diabetes, known=False, few=True),
-    "wine": Entry(_wine, known=False, few=True),
+    "phishing": Entry(_river("phishing.csv.gz"), known=False, few=True),
+    "diabetes": Entry(
+        lambda s: (_scaled(datasets.load_diabetes(return_X_y=True, scaled=False)[0]), None),
+        known=False,
+        few=True,
+    ),
+    "wine": Entry(_measured(datasets.load_wine), known=False, few=True),
     "copula": Entry(_copula, known=False),
-    "classes": Entry(_classes, known=False),
+    "classes": Entry(
+        lambda s: datasets.make_classification(
+            8000, 50, n_informative=12, n_redundant=18, n_classes=6, class_sep=1.5, random_state=0
+        ),
+        known=False,
+    ),
     "photographs": Entry(_photos, known=False),
-    "CT, cubes": Entry(_ct(_OPENKBP, (5, 5, 5)), known=False, path=_OPENKBP),
-    "MNIST, small": Entry(_small_mnist, known=False, path="mnist"),
+    "CT, cubes": Entry(_ct(_OPENKBP, (5, 5, 5)), known=False),
+    "MNIST, small": Entry(_small_mnist, known=False),
     "chirps": Entry(_chirps, known=False),
     "arms": Entry(_arms, known=False),
 }

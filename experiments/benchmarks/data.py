@@ -4,24 +4,7 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.data import load_mnist, load_patches
-from experiments.framework.experiment import Settings
-
-NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
-
-# Paths of the real data in the data folder.
-PLACES = {
-    "mnist": "mnist",
-    "lidar": "points/lidar_lonestar.npz",
-    "coil": "points/coil20_1440x1024.npz",
-    "patches": "ct",
-    "mammoth": "points/mammoth_50000x3_f32.npy",
-    "cells": "points/10x_pbmc68k_reduced.h5ad",
-}
-
-
-def missing(kind: str, settings: Settings) -> bool:
-    """Whether this is real data whose files are missing."""
-    return kind in PLACES and not settings.has(PLACES[kind])
+from experiments.runner import Settings
 
 
 def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -31,20 +14,20 @@ def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def mnist(settings: Settings, split: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
-    X, digits = load_mnist(settings.find(PLACES["mnist"]), split=split)
+    X, digits = load_mnist(settings.find("mnist"), split=split)
     return X[:n].copy(), digits[:n]
 
 
 def coil(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """Images of COIL-20 from 0 to 1, and their objects."""
-    with np.load(settings.find(PLACES["coil"])) as file:
+    with np.load(settings.find("points/coil20_1440x1024.npz")) as file:
         X = file["X"].astype(np.float32)
         return X / X.max(), file["y"]
 
 
 def patches(settings: Settings, n: int, source: str = "openkbp") -> tuple[np.ndarray, np.ndarray]:
     """Patches of CT scans as the paper's experiment takes them, and their classes."""
-    found = load_patches(settings.find(PLACES["patches"]), source, n)
+    found = load_patches(settings.find("ct"), source, n)
     return found.X, found.y
 
 
@@ -52,22 +35,27 @@ def cells(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """Blood cells by the activity of their genes, and their types as integers."""
     import h5py
 
-    with h5py.File(settings.find(PLACES["cells"])) as file:
+    with h5py.File(settings.find("points/10x_pbmc68k_reduced.h5ad")) as file:
         types = file["obs"]["bulk_labels"]
         return file["X"][:].astype(np.float32), np.unique(types[:], return_inverse=True)[1]
 
 
 def mammoth(settings: Settings) -> np.ndarray:
     """Points of a mammoth's skeleton."""
-    return np.load(settings.find(PLACES["mammoth"]))
+    return np.load(settings.find("points/mammoth_50000x3_f32.npy"))
+
+
+def lidar(settings: Settings) -> np.ndarray:
+    """Points of a scan of a landscape."""
+    with np.load(settings.find("points/lidar_lonestar.npz")) as file:
+        return file["xyz"]
 
 
 def real(settings: Settings, kind: str) -> np.ndarray:
     """20,000 digits of MNIST, a fifth of the LiDAR scan, or all images of COIL-20."""
     if kind == "mnist":
         return mnist(settings, "train", 20_000)[0]
-    with np.load(settings.find(PLACES[kind])) as file:
-        X = file["xyz"][::5] if kind == "lidar" else file["X"]
+    X = lidar(settings)[::5] if kind == "lidar" else coil(settings)[0]
     # Centered, for methods that multiply in float32.
     return (X - X.mean(axis=0)).astype(np.float64)
 

@@ -11,9 +11,8 @@ from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
 from experiments.benchmarks.collection import COLLECTION, load
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped, standard_error
+from experiments.page import Page, grouped, standard_error
+from experiments.runner import Experiment, Row, Settings
 
 COORDINATES = (2, 10, 50)
 DEFAULT, UNIFORM, PRINCIPAL, KERNEL = "default", "uniform landmarks", "PCA", "kernel PCA"
@@ -82,9 +81,9 @@ def names(count: int) -> list[str]:
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every data set that is available, split again for every seed."""
+    """Every data set, split again for every seed."""
     for name, entry in COLLECTION.items():
-        if entry.missing(settings) or (settings.quick and name not in QUICK):
+        if settings.quick and name not in QUICK:
             continue
         for seed in settings.seeds(SPLITS_OF_FEW if entry.few else SPLITS):
             yield {"data": name, "seed": seed}
@@ -255,9 +254,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     )
     for count, found in standings.items():
         if found:
-            page.heading(f"{count} coordinates", level=3)
+            page.heading(f"{count} coordinates")
             page.table(_COLUMNS, [one.cells() for one in found])
-    page.heading("One setting for all", level=3)
+    page.heading("One setting for all")
     page.text(
         """How much better than the default each setting is, as a mean over all data sets that it is
         possible for."""
@@ -334,7 +333,7 @@ _COUNTED = ["number", _WITHIN, _BEHIND, _BELOW_UNIFORM, _BELOW_PCA]
 
 def _standings(rows: Sequence[Row], count: int) -> Iterator[Standing]:
     """Data sets with few columns first; those without two splits to compare are left out."""
-    good = [row for row in rows if str(count) in row.get("scores", {})]
+    good = [row for row in rows if str(count) in row["scores"]]
     by_data = grouped(sorted(good, key=lambda row: (row["d"], row["data"], row["seed"])), "data")
     for (name,), runs in by_data.items():
         if len(runs) < 2:

@@ -5,13 +5,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.benchmarks import data
+from experiments.benchmarks.measuring import apart, foregone, measure
 from experiments.benchmarks.peers import EMBEDDERS, setups, warm_up
-from experiments.benchmarks.plots import growth_lines, panels
-from experiments.framework.cells import number, percent, score, size
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped
+from experiments.benchmarks.plots import growth_lines
+from experiments.page import Page, grouped, legend_below, number, percent, score, size
+from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import coordinate_recovery, knn_accuracy, neighbor_preservation
 
 SAMPLE = 5000
@@ -23,13 +21,10 @@ QUICK = [("roll", 1_000)]
 def cases(settings: Settings) -> Iterator[Row]:
     """Every method on every data set, smaller ones first."""
     for kind, n in QUICK if settings.quick else FULL:
-        if data.missing(kind, settings):
-            continue
         for name in EMBEDDERS:
             if settings.quick and name == "umap-learn, seeded":
                 continue  # Compiling it twice would take a tenth of the time.
-            family = f"{kind} {name}"
-            yield {"data": kind, "n": n, "method": name, "seed": 0, "family": family}
+            yield {"data": kind, "n": n, "method": name, "seed": 0}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -65,18 +60,16 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         On MNIST the accuracy is that of the nearest embedded training image for the test images,
         all of them embedded together and without labels. The best of a column is bold."""
     )
+    _plot([row for row in rows if row["data"] == "roll"], page)
     for (kind, n), same in grouped(rows, "data", "n").items():
-        page.heading(f"{'MNIST' if kind == 'mnist' else 'Swiss roll'}, n = {n:,}", level=3)
+        page.heading(f"{'MNIST' if kind == 'mnist' else 'Swiss roll'}, n = {n:,}")
         page.table(
             {"method": None, "seconds": min, "memory": min, **_quality_columns(kind)},
             [[row["method"], *_cells(row)] for row in same] + _not_run(same),
             fill="-",
         )
-    if not any(row["data"] == "mnist" for row in rows):
-        page.text(f"*{data.NO_MNIST} Quick runs leave it out.*")
     page.text("Settings:")
     page.items(setups(EMBEDDERS))
-    _plot([row for row in rows if row["data"] == "roll"], page)
 
 
 def _not_run(rows: Sequence[Row]) -> list[list]:
@@ -103,11 +96,12 @@ def _cells(row: Row) -> list:
 def _plot(rows: Sequence[Row], page: Page) -> None:
     colours = {name: method.colour for name, method in EMBEDDERS.items()}
     describe = "Seconds and memory over the number of points"
-    with panels(page, "embedding", describe) as (left, right):
+    with page.picture(describe, ncols=2) as (left, right):
         growth_lines(left, rows, colours, "seconds")
         left.set(ylabel="seconds", title="time, Swiss roll")
         growth_lines(right, rows, colours, "peak", scale=1e-6)
         right.set(ylabel="MB beyond the input", title="memory, Swiss roll")
+        legend_below((left, right), ncols=3)
 
 
-EXPERIMENT = Experiment("embedding", "Embedding", cases, run, show)
+EXPERIMENT = Experiment("embedding", "Embedding", cases, apart(run), show, foregone=foregone)

@@ -7,11 +7,20 @@ from scipy.spatial import cKDTree
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.benchmarks.pipeline import fit_and_transform, stage_rows, warm_up
-from experiments.framework.cells import TARGET_COLUMNS, Cell, number, size, target
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure, resident, settle, timed
-from experiments.framework.page import Page
+from experiments.benchmarks.measuring import (
+    TARGET_COLUMNS,
+    apart,
+    fit_and_transform,
+    measure,
+    memory_field,
+    settle,
+    stage_rows,
+    target,
+    timed,
+    warm_up,
+)
+from experiments.page import Cell, Page, number, size
+from experiments.runner import Experiment, Row, Settings
 
 NEIGHBORS = 25
 BLOCK = 1_000_000
@@ -27,9 +36,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 def estimator(k: int, m: int) -> tp.LaplacianEigenmaps:
     """The pipeline that is measured."""
     return tp.LaplacianEigenmaps(
-        landmarks=tp.EfficientDPP(k, n_neighbors=m),
-        graph=tp.KNNGraph(NEIGHBORS),
-        random_state=SEED,
+        landmarks=tp.EfficientDPP(k, n_neighbors=m), graph=tp.KNNGraph(NEIGHBORS), random_state=SEED
     )
 
 
@@ -39,7 +46,7 @@ def run(case: Row, settings: Settings) -> Row:
     warm_up(estimator(200, 100), X)
     settle()
     # Taken before scipy runs, so memory that scipy leaves behind counts against the pipeline.
-    before = resident()
+    before = memory_field("VmRSS")
     rows = np.random.default_rng(SEED).choice(len(X), case["k"], replace=False)
     first = bare_minimum(X, X[rows])
     emb = estimator(case["k"], case["m"])
@@ -117,4 +124,6 @@ def _targets(row: Row, page: Page) -> None:
     )
 
 
-EXPERIMENT = Experiment("headline", "The whole pipeline against bare scipy", cases, run, show)
+EXPERIMENT = Experiment(
+    "headline", "The whole pipeline against bare scipy", cases, apart(run), show
+)

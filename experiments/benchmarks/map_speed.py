@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.benchmarks.maps import warm_up
+from experiments.benchmarks.measuring import apart, measure
 from experiments.benchmarks.peers import MAPPERS
-from experiments.framework.cells import number, size
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure
-from experiments.framework.page import Page
+from experiments.page import Page, number, size
+from experiments.runner import Experiment, Row, Settings
 
 COLUMNS = 50
 GROUPS = 100
 OURS, PEER = "LandmarkMap", "umap-learn"
 # Beyond this many points, the time of the peer is taken to grow in proportion.
 PEER_MOST = 1_000_000
+LIMIT = 3600  # seconds
 SIZES = (100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (5_000, 20_000)
 
@@ -25,7 +25,7 @@ def cases(settings: Settings) -> Iterator[Row]:
     for n in QUICK_SIZES if settings.quick else SIZES:
         for method in (PEER, OURS):
             if method == OURS or n <= PEER_MOST:
-                yield {"method": method, "n": n, "limit": 3600}
+                yield {"method": method, "n": n}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -76,4 +76,4 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.table(["method", "points", "seconds", "memory", PEER, "ratio"], lines, "-")
 
 
-EXPERIMENT = Experiment("map_speed", "Maps of many points", cases, run, show)
+EXPERIMENT = Experiment("map_speed", "Maps of many points", cases, apart(run, LIMIT, LIMIT), show)

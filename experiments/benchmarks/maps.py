@@ -10,12 +10,10 @@ from scipy.spatial import procrustes
 from sklearn.neighbors import NearestNeighbors
 
 from experiments.benchmarks import data
+from experiments.benchmarks.measuring import apart, measure, timed
 from experiments.benchmarks.peers import MAPPERS, Method, setups
-from experiments.framework.cells import number, percent, score, size
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure, timed
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped, mean
+from experiments.page import Page, grouped, mean, number, percent, score, size
+from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, rank_correlation
 
 # Title, and number of points; a sixth of them is not fitted (of MNIST, the test digits).
@@ -44,8 +42,6 @@ SHOWN = 800
 def cases(settings: Settings) -> Iterator[Row]:
     """Every method on every data set."""
     for kind, (_, n) in QUICK.items() if settings.quick else SETS.items():
-        if data.missing(kind, settings):
-            continue
         for name in MAPPERS:
             yield {"data": kind, "n": n, "method": name}
 
@@ -64,7 +60,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 # What is not a mean over divisions.
-_ONCE = ("picture", "peak_from")
+_ONCE = ("picture",)
 
 
 def _measured(
@@ -79,7 +75,7 @@ def _measured(
     fitted, new = X[train], X[unseen]
     (Y, place), cost = measure(lambda: method.run(fitted, seed))
     seconds, Z = timed(lambda: place(new))
-    found: Row = {**cost, "seconds to place": seconds, **_kept(fitted, Y, new, Z)}
+    found: Row = {**cost, "seconds to place": seconds, **kept(fitted, Y, new, Z)}
     if labels is not None:
         for count in (1, NEIGHBORS):
             found[f"{count}-NN"] = knn_accuracy(
@@ -128,19 +124,17 @@ def warm_up(method: Method, X: np.ndarray) -> None:
     place(rows[:50])
 
 
-def _kept(X: np.ndarray, Y: np.ndarray, new: np.ndarray, placed: np.ndarray) -> Row:
+def kept(X: np.ndarray, Y: np.ndarray, new: np.ndarray, placed: np.ndarray) -> Row:
     """Share of the nearest fitted points that are nearest in the map, of fitted and new points."""
     rows = data.sample_rows(len(X), SAMPLE)
     own = rows[:, None]
     return {
-        "kept": _shared(_neighbors(X, X[rows], own), _neighbors(Y, Y[rows], own)),
-        "kept of new": _shared(_neighbors(X, new[:SAMPLE]), _neighbors(Y, placed[:SAMPLE])),
+        "kept": _shared(neighbors(X, X[rows], own), neighbors(Y, Y[rows], own)),
+        "kept of new": _shared(neighbors(X, new[:SAMPLE]), neighbors(Y, placed[:SAMPLE])),
     }
 
 
-def _neighbors(
-    points: np.ndarray, queries: np.ndarray, own: np.ndarray | None = None
-) -> np.ndarray:
+def neighbors(points: np.ndarray, queries: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Nearest points of each query, without itself."""
     count = NEIGHBORS + (own is not None)
     found = NearestNeighbors(n_neighbors=count).fit(points).kneighbors(queries)[1]
@@ -207,12 +201,12 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         LiDAR are random parts of larger sets, so that no method takes longer than ten minutes.
         The best of a column is bold."""
     )
+    _plot([row for row in rows if "picture" in row], page)
     for (kind, n), same in grouped(rows, "data", "n").items():
-        page.heading(f"{SETS[kind][0]}, n = {n:,}", level=3)
+        page.heading(f"{SETS[kind][0]}, n = {n:,}")
         _table(same, page)
     page.text("Settings:")
     page.items(setups(MAPPERS))
-    _plot([row for row in rows if "picture" in row], page)
 
 
 def _table(rows: Sequence[Row], page: Page) -> None:
@@ -247,7 +241,7 @@ def _plot(rows: Sequence[Row], page: Page) -> None:
     shape = {"nrows": len(kinds), "ncols": len(MAPPERS), "squeeze": False}
     layout = {**shape, "figsize": (2.0 * len(MAPPERS), 2.0 * len(kinds))}
     describe = "Maps of every data set by every method, colored by class or by height"
-    with page.picture(describe, "plots/maps.png", None, 110, **layout) as axes:
+    with page.picture(describe, dpi=110, **layout) as axes:
         for one, name in zip(axes[0], MAPPERS, strict=True):
             one.set_title(name, fontsize=9)
         for line, kind in zip(axes, kinds, strict=True):
@@ -272,4 +266,4 @@ def _scatter(axes: Any, picture: Row) -> None:
     )
 
 
-EXPERIMENT = Experiment("maps", "Maps", cases, run, show)
+EXPERIMENT = Experiment("maps", "Maps", cases, apart(run), show)

@@ -7,11 +7,18 @@ from pathlib import Path
 import numpy as np
 
 import trigpoint as tp
-from experiments.benchmarks.pipeline import WARM_UP_ROWS, fit_and_transform, stage_rows, warm_up
-from experiments.framework.cells import TARGET_COLUMNS, Cell, size, target
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import memory_field
-from experiments.framework.page import Page
+from experiments.benchmarks.measuring import (
+    TARGET_COLUMNS,
+    WARM_UP_ROWS,
+    apart,
+    fit_and_transform,
+    memory_field,
+    stage_rows,
+    target,
+    warm_up,
+)
+from experiments.page import Cell, Page, size
+from experiments.runner import Experiment, Row, Settings
 
 BLOCK = 1_000_000
 K = 1000
@@ -20,7 +27,7 @@ LIMIT = 3600  # seconds; nothing is compared here
 
 def cases(settings: Settings) -> Iterator[Row]:
     """One large file."""
-    yield {"n": 1_000_000 if settings.quick else 100_000_000, "limit": LIMIT}
+    yield {"n": 1_000_000 if settings.quick else 100_000_000}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -87,4 +94,4 @@ def _show_embedding(row: Row, page: Page) -> None:
         page.text("**The embedding has values that are not finite.**")
 
 
-EXPERIMENT = Experiment("memory_map", "A file on disk", cases, run, show)
+EXPERIMENT = Experiment("memory_map", "A file on disk", cases, apart(run, LIMIT, LIMIT), show)

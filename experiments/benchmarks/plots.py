@@ -1,28 +1,10 @@
 """What the pictures of benchmarks share."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-from experiments.framework.experiment import Row
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped, median
-
-_STYLE = {"axes.grid": True, "grid.color": "#e6e6e6", "lines.markersize": 5}
-
-
-@contextmanager
-def panels(page: Page, name: str, describe: str, count: int = 2) -> Iterator[Any]:
-    """Axes to draw into, side by side, with one legend for all."""
-    layout = {"ncols": count, "squeeze": False, "figsize": (4.6 * count, 3.6)}
-    with page.picture(describe, f"plots/{name}.png", _STYLE, 120, **layout) as axes:
-        yield axes[0]
-        handles = {
-            label: handle
-            for one in axes[0]
-            for handle, label in zip(*one.get_legend_handles_labels(), strict=True)
-        }
-        axes[0][0].figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+from experiments.page import grouped, median
+from experiments.runner import Row
 
 
 def growth_lines(
@@ -43,6 +25,7 @@ def logarithmic(axes: Any, names: str) -> None:
     """Make axes logarithmic, labelled with plain numbers; a short one also at 2 and 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    axes.grid(color="#e6e6e6")
     for name in names:
         getattr(axes, f"set_{name}scale")("log")
         axis = getattr(axes, f"{name}axis")

@@ -9,10 +9,9 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped
 from experiments.internals import Landmarks, Pool, local_covariances, nearest
+from experiments.page import Page, grouped
+from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, nystrom_error, shortcut_rate
 
 SEEDS = 3
@@ -74,7 +73,6 @@ TITLES = {
     "coil": "COIL-20, 1,024 columns",
     "digits": "Digits of scikit-learn, 64 columns",
 }
-_FILES = {"fine patches": data.PLACES["patches"]}
 
 
 def load(kind: str, n: int, settings: Settings) -> Points:
@@ -104,8 +102,7 @@ def _real(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray
     if kind == "mammoth":
         return data.mammoth(settings), None
     if kind == "lidar":
-        with np.load(settings.find(data.PLACES[kind])) as file:
-            return file["xyz"], None
+        return data.lidar(settings), None
     return data.patches(settings, n, "rtog" if kind == "fine patches" else "openkbp")
 
 
@@ -126,10 +123,8 @@ def cases(settings: Settings) -> Iterator[Row]:
     kinds = QUICK if settings.quick else FULL
     for seed in range(1 if settings.quick else SEEDS):
         for kind, (n, counts) in kinds.items():
-            place = _FILES.get(kind, data.PLACES.get(kind))
-            if place is None or settings.has(place):
-                for k in counts:
-                    yield {"data": kind, "n": n, "k": k, "seed": seed}
+            for k in counts:
+                yield {"data": kind, "n": n, "k": k, "seed": seed}
 
 
 def pool_sizes(n: int, k: int) -> dict[str, int]:
@@ -288,10 +283,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         is the standard deviation of a single seed with all rows."""
     )
     for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
-        if failed := [row["error"] for row in same if "error" in row]:
-            page.text(f"{TITLES[kind]}, k = {k:,}: {failed[0]}")
-            continue
-        page.heading(f"{TITLES[kind]}, n = {n:,}, k = {k:,}, {len(same)} seeds", level=3)
+        page.heading(f"{TITLES[kind]}, n = {n:,}, k = {k:,}, {len(same)} seeds")
         _table([row["pools"] for row in same], page)
 
 

@@ -9,13 +9,12 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.benchmarks.plots import logarithmic, panels
-from experiments.framework.cells import Cell, duration
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped
+from experiments.benchmarks.measuring import apart
+from experiments.benchmarks.plots import logarithmic
 from experiments.internals import gaussian_kernel
+from experiments.page import Cell, Page, duration, grouped, legend_below
 from experiments.paper.table1 import COUNTS, SURFACES
+from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import nystrom_error, optimal_error
 
 OURS, REFINED = "EfficientDPP", "EfficientDPP, refined"
@@ -71,20 +70,33 @@ SAMPLERS = {
     "ExactDPP": Entry(lambda k, s: tp.ExactDPP(k, bandwidth=s), "#aa4499", "d", most=1000),
 }
 
-TITLES = {
-    "roll": "Swiss roll, n = 1,000, bandwidth 1",
-    "bowl": "Fish bowl, n = 1,000, bandwidth 1",
-    "mnist": "MNIST, n = 20,000, bandwidth 5",
-    "lidar": "LiDAR, n = 103,773, bandwidth 1.7",
-    "coil": "COIL-20, n = 1,440, bandwidth 5",
+
+@dataclass(frozen=True)
+class PointSet:
+    """Points that samplers are tried on: their number, and the bandwidth of the kernel."""
+
+    name: str
+    n: int
+    bandwidth: float
+    counts: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """Heading of its table."""
+        return f"{self.name}, n = {self.n:,}, bandwidth {self.bandwidth:g}"
+
+
+SETS = {
+    "roll": PointSet("Swiss roll", 1_000, 1.0, COUNTS),
+    "bowl": PointSet("Fish bowl", 1_000, 1.0, COUNTS),
+    "coil": PointSet("COIL-20", 1_440, 5.0, (100, 300, 1000)),
+    "lidar": PointSet("LiDAR", 103_773, 1.7, (100, 500, 2000)),
+    "mnist": PointSet("MNIST", 20_000, 5.0, (100, 500, 2000)),
 }
-BANDWIDTHS = {"roll": 1.0, "bowl": 1.0, "mnist": 5.0, "lidar": 1.7, "coil": 5.0}
 MADE = ("roll", "bowl")
 # That of the bowl is 4 % larger than in table 1.
 SCALES = {"roll": 0.115, "bowl": 1.45}
-FULL: dict[str, tuple[int, ...]] = {"roll": COUNTS, "bowl": COUNTS}
-FULL |= {"coil": (100, 300, 1000), "lidar": (100, 500, 2000), "mnist": (100, 500, 2000)}
-QUICK = {"roll": (50,), "bowl": (50,)}
+QUICK_COUNTS = (50,)
 
 
 def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
@@ -96,14 +108,13 @@ def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every sampler on every data set."""
-    for kind, counts in (QUICK if settings.quick else FULL).items():
-        if data.missing(kind, settings):
-            continue
-        n = len(points(kind, 0, settings))
-        for name in (OPTIMUM, *(name for name, entry in SAMPLERS.items() if n <= entry.most)):
+    for kind in MADE if settings.quick else SETS:
+        points_of = SETS[kind]
+        counts = QUICK_COUNTS if settings.quick else points_of.counts
+        for name in (OPTIMUM, *(name for name, e in SAMPLERS.items() if points_of.n <= e.most)):
             yield {
                 "data": kind,
-                "bandwidth": BANDWIDTHS[kind],
+                "bandwidth": points_of.bandwidth,
                 "k": _counts(name, kind, counts),
                 "seeds": 3 if settings.quick else SEEDS,
                 "method": name,
@@ -137,7 +148,6 @@ def run(case: Row, settings: Settings) -> Row:
                 break
             X = points(kind, seed, settings) if kind in MADE else X
             sampler = entry.make(k, bandwidth).set_params(random_state=seed)
-            # Not by `timed`, whose limit is for one fit: here the runs of all k have half an hour.
             began = time.perf_counter()
             fitted = sampler.fit(X)
             spent = time.perf_counter() - began
@@ -198,13 +208,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         plain EfficientDPP, are not. Seconds are the median at the largest k."""
     )
     shown = [_Case(kind, same) for (kind,), same in grouped(rows, "data").items()]
-    for case in shown:
-        page.heading(TITLES[case.kind], level=3)
-        _table(case, page)
-    if absent := set(FULL) - {case.kind for case in shown}:
-        page.text(f"*No files of {', '.join(sorted(absent))} were found for this run.*")
-    _comparison(shown, page)
     _plot(shown, page)
+    for case in shown:
+        page.heading(SETS[case.kind].title)
+        _table(case, page)
+    _comparison(shown, page)
 
 
 class _Case:
@@ -260,7 +268,7 @@ def _error_cell(mean: float, spread: float, n_runs: int) -> Cell:
 
 def _comparison(cases: list[_Case], page: Page) -> None:
     """Ratios of errors, and of seconds."""
-    page.heading("In short", level=3)
+    page.heading("In short")
     page.text(
         """Ratios of errors; below 1 the first is better. "Plain" is EfficientDPP as it is,
         "refined" with `refine=True`, "moved" with `refine=Refinement(snap=False)`; "of points"
@@ -296,7 +304,9 @@ def _ratio(one: float, other: float) -> str:
 def _plot(cases: list[_Case], page: Page) -> None:
     """Error over time, at the largest k of each data set."""
     describe = "Trace error over seconds for every sampler, at the largest k"
-    with panels(page, "quality", describe, len(cases)) as side_by_side:
+    layout = {"ncols": len(cases), "figsize": (4.6 * len(cases), 3.6), "squeeze": False}
+    with page.picture(describe, **layout) as axes_of_all:
+        side_by_side = axes_of_all[0]
         for axes, case in zip(side_by_side, cases, strict=True):
             for name in case.names(len(case.counts) - 1):
                 place = case.seconds(name, -1), 100 * case.error(name, -1)
@@ -305,10 +315,11 @@ def _plot(cases: list[_Case], page: Page) -> None:
             if np.isfinite(case.optimum[-1]):
                 best = 100 * case.optimum[-1]
                 axes.axhline(best, color="#666666", linestyle="--", linewidth=1, label=OPTIMUM)
-            title = f"{TITLES[case.kind].split(',')[0]}, k = {case.counts[-1]:,}"
+            title = f"{SETS[case.kind].name}, k = {case.counts[-1]:,}"
             axes.set(xlabel="seconds", title=title)
             logarithmic(axes, "xy")
         side_by_side[0].set(ylabel="trace error, %")
+        legend_below(side_by_side, ncols=3)
 
 
-EXPERIMENT = Experiment("quality", "Quality of landmarks", cases, run, show)
+EXPERIMENT = Experiment("quality", "Quality of landmarks", cases, apart(run), show)

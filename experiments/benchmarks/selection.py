@@ -3,18 +3,26 @@
 from collections.abc import Iterator, Sequence
 
 from experiments.benchmarks import data
+from experiments.benchmarks.measuring import ONE_SEED_FROM, apart, foregone, measure
 from experiments.benchmarks.peers import SELECTORS, setups, warm_up
-from experiments.benchmarks.plots import growth_lines, logarithmic, panels
-from experiments.benchmarks.report import ONE_SEED_FROM
-from experiments.framework.cells import duration, number, percent, size
-from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure
-from experiments.framework.page import Page
-from experiments.framework.summary import grouped, mean, median
+from experiments.benchmarks.plots import growth_lines, logarithmic
+from experiments.page import (
+    Page,
+    duration,
+    grouped,
+    legend_below,
+    mean,
+    median,
+    number,
+    percent,
+    size,
+)
+from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import coverage_radius, nystrom_error
 
 ERROR_SAMPLE = 20_000
 SEEDS_UP_TO = 100_000
+EXACT = "DPPy exact k-DPP"
 COLUMNS = {"method": None, "seconds": min, "memory": min}
 COLUMNS |= {"covering radius": min, "trace error": min}
 
@@ -26,21 +34,17 @@ QUICK = [("roll", 1_000, 50), ("mnist", 2_000, 100)]
 def cases(settings: Settings) -> Iterator[Row]:
     """Every method on every data set, smaller ones first."""
     for kind, n, k in QUICK if settings.quick else FULL:
-        if data.missing(kind, settings):
-            continue
         bandwidth = 6.0 if kind == "mnist" else round(1.5 * (1000 / k) ** 0.5, 2)
         for name in SELECTORS:
-            options = {}
-            if name == "DPPy exact k-DPP":
-                options["bandwidth"] = bandwidth
             for seed in range(1 if settings.quick or n > SEEDS_UP_TO else 3):
                 shared = {"data": kind, "n": n, "k": k, "bandwidth": bandwidth, "seed": seed}
-                yield {**shared, "method": name, "options": options, "family": f"{kind} {name}"}
+                yield {**shared, "method": name}
 
 
 def run(case: Row, settings: Settings) -> Row:
     """Choose landmarks, and measure how good they are."""
-    method, k, options = SELECTORS[case["method"]], case["k"], case["options"]
+    method, k = SELECTORS[case["method"]], case["k"]
+    options = {"bandwidth": case["bandwidth"]} if case["method"] == EXACT else {}
     if case["data"] == "roll":
         X = data.swiss_roll(case["n"])[0]
     else:
@@ -65,20 +69,18 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         all. {_seeds(rows)} Smaller is better everywhere, the best of a column is bold. A star
         marks methods whose landmarks are means of points and not points."""
     )
+    _plot(rows, page)
     for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
         title = "MNIST" if kind == "mnist" else "Swiss roll"
-        page.heading(f"{title}, n = {n:,}, k = {k:,}", level=3)
+        page.heading(f"{title}, n = {n:,}, k = {k:,}")
         page.table(
             COLUMNS,
             [[_label(name), *_cells(runs)] for (name,), runs in grouped(same, "method").items()],
             fill="-",
         )
         page.text(f"Bandwidth of the trace error {same[0]['bandwidth']:g}.")
-    if not any(row["data"] == "mnist" for row in rows):
-        page.text(f"*{data.NO_MNIST}*")
     page.text("Settings:")
     page.items(setups(SELECTORS))
-    _plot(rows, page)
 
 
 def _seeds(rows: Sequence[Row]) -> str:
@@ -114,7 +116,7 @@ def _plot(rows: Sequence[Row], page: Page) -> None:
     grown = [row for row in on_roll if row["k"] == k]
     n = max(row["n"] for row in grown if row["n"] <= SEEDS_UP_TO)
     describe = f"Seconds over the number of points, and covering radius over seconds at n = {n:,}"
-    with panels(page, "selection", describe) as (left, right):
+    with page.picture(describe, ncols=2) as (left, right):
         growth_lines(left, grown, colours, "seconds")
         left.set(ylabel="seconds", title=f"Swiss roll, k = {k:,}")
         same = [row for row in grown if row["n"] == n and "trace" in row]
@@ -123,6 +125,9 @@ def _plot(rows: Sequence[Row], page: Page) -> None:
             right.plot(*place, "o", color=colours[name])
         right.set(xlabel="seconds", ylabel="covering radius", title=f"n = {n:,}, best: lower left")
         logarithmic(right, "x")
+        legend_below((left, right), ncols=3)
 
 
-EXPERIMENT = Experiment("selection", "Choosing landmarks", cases, run, show)
+EXPERIMENT = Experiment(
+    "selection", "Choosing landmarks", cases, apart(run), show, foregone=foregone
+)

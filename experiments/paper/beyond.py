@@ -31,9 +31,18 @@ RUNS, N_LANDMARKS, QUICK_LANDMARKS = 3, 1000, 150
 DATA = {"mnist": "MNIST", "patch": "CT, split by patch", "patient": "CT, split by patient"}
 N_COMPONENTS, QUICK_COMPONENTS = {"mnist": 100, "patch": 50, "patient": 50}, 20
 
-Coordinates = tuple[Any, Any]
-# Takes the points, the numbers of coordinates and of landmarks, and the seed.
-Method = Callable[[Task, int, int, int], Coordinates]
+# Takes the points, the numbers of coordinates and of landmarks, and the seed; returns coordinates.
+Method = Callable[[Task, int, int, int], tuple[Any, Any]]
+
+
+def _fitted(make: Callable[[int, int, int], Any]) -> Method:
+    """Coordinates by an estimator with scikit-learn's methods."""
+
+    def embed(task: Task, wanted: int, k: int, seed: int) -> tuple[Any, Any]:
+        method = make(wanted, k, seed)
+        return method.fit_transform(task.train), method.transform(task.test)
+
+    return embed
 
 
 def _estimator(kind: type) -> Method:
@@ -44,27 +53,11 @@ def _estimator(kind: type) -> Method:
 def _sampled(sampler: Callable[[int, int], Any]) -> Method:
     """Laplacian eigenmaps from the landmarks of a sampler."""
 
-    def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        rows = sampler(k, seed).fit(task.train).indices_
-        make = _fitted(lambda *_: LaplacianEigenmaps(wanted, landmarks=rows))
-        return make(task, wanted, k, seed)
+    def embed(task: Task, wanted: int, k: int, seed: int) -> tuple[Any, Any]:
+        emb = LaplacianEigenmaps(wanted, landmarks=sampler(k, seed).fit(task.train).indices_)
+        return emb.fit_transform(task.train), emb.transform(task.test)
 
     return embed
-
-
-def _fitted(make: Callable[[int, int, int], Any]) -> Method:
-    """What has scikit-learn's methods."""
-
-    def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        method = make(wanted, k, seed)
-        return method.fit_transform(task.train), method.transform(task.test)
-
-    return embed
-
-
-def _map(wanted: int, k: int, seed: int) -> Any:
-    """A map with its defaults, also for the number of landmarks: it needs many of them."""
-    return LandmarkMap(random_state=seed)
 
 
 def _pca(wanted: int, k: int, seed: int) -> Any:
@@ -80,14 +73,12 @@ def _nystroem(wanted: int, k: int, seed: int) -> Any:
     return make_pipeline(Nystroem(n_components=k, random_state=seed), _pca(wanted, k, seed))
 
 
-def _umap(wanted: int, seed: int) -> Any:
+def _umap(wanted: int, k: int, seed: int) -> Any:
     from umap import UMAP
 
     return UMAP(n_components=wanted, random_state=seed)
 
 
-MAP, UMAP_MAP = "LandmarkMap, 2 coordinates, own number of landmarks", "umap-learn, 2 coordinates"
-# Each with what it does.
 METHODS: dict[str, Method] = {
     REFERENCE: lambda task, wanted, k, seed: (task.train, task.test),
     "LaplacianEigenmaps": _estimator(LaplacianEigenmaps),
@@ -98,11 +89,13 @@ METHODS: dict[str, Method] = {
     "DiffusionMaps": _estimator(DiffusionMaps),
     "KernelPCA": _estimator(KernelPCA),
     "Isomap": _estimator(Isomap),
-    MAP: _fitted(_map),
+    "LandmarkMap, 2 coordinates, own number of landmarks": _fitted(
+        lambda wanted, k, seed: LandmarkMap(random_state=seed)
+    ),
     "PCA": _fitted(_pca),
     "scikit-learn's Nystroem, then PCA": _fitted(_nystroem),
-    "umap-learn": _fitted(lambda wanted, k, seed: _umap(wanted, seed)),
-    UMAP_MAP: _fitted(lambda wanted, k, seed: _umap(2, seed)),
+    "umap-learn": _fitted(_umap),
+    "umap-learn, 2 coordinates": _fitted(lambda wanted, k, seed: _umap(2, k, seed)),
 }
 THE_PAPERS = {"efficient DPP, as in the paper": DPP, "the same, Bhattacharyya graph": BHATTACHARYYA}
 
@@ -116,17 +109,14 @@ def cases(settings: Settings) -> Iterator[Row]:
                 yield {"data": data, "method": method, "k": k, "seed": seed}
 
 
-def run(case: Row, settings: Settings) -> Row | None:
-    """Embed and classify once; None if a package is missing."""
+def run(case: Row, settings: Settings) -> Row:
+    """Embed and classify once."""
     task = _task(case, settings)
     wanted = QUICK_COMPONENTS if settings.quick else N_COMPONENTS[case["data"]]
     k, seed = case["k"], case["seed"]
     if case["method"] in THE_PAPERS:
         return classify_scheme(task, THE_PAPERS[case["method"]], k, wanted, seed)
-    try:
-        return scored(task, *METHODS[case["method"]](task, wanted, k, seed))
-    except ModuleNotFoundError:
-        return None
+    return scored(task, *METHODS[case["method"]](task, wanted, k, seed))
 
 
 def _task(case: Row, settings: Settings) -> Task:

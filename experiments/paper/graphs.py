@@ -9,15 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from experiments.data import load_mnist
-from experiments.page import (
-    PAIRED_TEST,
-    Page,
-    column,
-    compare,
-    grouped,
-    legend_below,
-    with_error,
-)
+from experiments.page import PAIRED_TEST, Page, column, compare, grouped, legend_below, with_error
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
     N_NEIGHBORS_PAPER,

@@ -23,12 +23,7 @@ from experiments.page import Page, column, grouped, standard_error
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KNNGraph
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.metrics import (
-    coordinate_recovery,
-    neighbor_recall,
-    rank_correlation,
-    shortcut_rate,
-)
+from trigpoint.metrics import coordinate_recovery, neighbor_recall, rank_correlation, shortcut_rate
 
 RUNS = 3
 N_POINTS, N_LANDMARKS, NEIGHBORS = 10_000_000, 2500, (25, 60, 200, 500)

@@ -15,13 +15,7 @@ from experiments.page import (
     standard_error,
     with_error,
 )
-from experiments.paper.table1 import (
-    BANDWIDTH,
-    COUNTS,
-    SURFACES,
-    error_columns,
-    trace_errors,
-)
+from experiments.paper.table1 import BANDWIDTH, COUNTS, SURFACES, error_columns, trace_errors
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP
 

@@ -31,31 +31,21 @@ PAPER_FASTER = 0.15
 _WARM_UP_POINTS = 1000
 
 
-@dataclass(frozen=True)
-class Data:
-    """Points to choose from: how many, and how many when quick."""
-
-    title: str
-    n_points: int
-    quick_points: int
-
-
-DATA = {
-    "mnist": Data("digits (784 pixels)", 60_000, 2_000),
-    "ct": Data("CT patches (147 voxels)", 80_000, 2_000),
-}
+# Titles, and how many points there are, also in the quick form.
+DATA = {"mnist": ("digits (784 pixels)", 60_000), "ct": ("CT patches (147 voxels)", 80_000)}
+QUICK_POINTS = 2_000
 
 
 @dataclass(frozen=True)
 class Method:
     """A way to choose landmarks, and how it is drawn.
 
-    `select` takes the points, the number of landmarks, m, sigma and the seed, and returns the
-    number of iterations, if it has any. Slow ones are run only once for many landmarks.
+    `select` takes the points, the number of landmarks, m and the seed; k-means returns the number
+    of iterations. Slow ones are run only once for many landmarks.
     """
 
     title: str
-    select: Callable[[np.ndarray, int, int, float, int], int | None]
+    select: Callable[[np.ndarray, int, int, int], Any]
     colour: str
     marker: str
     slow: bool = False
@@ -66,20 +56,8 @@ def literal_algorithm_2(
 ) -> np.ndarray:
     """Algorithm 2 as the paper writes it: for every landmark, one pass over all points.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    n_landmarks : int
-    n_neighbors : int
-        Size m of the neighborhood that a landmark repels, itself included.
-    bandwidth : float
-        Bandwidth sigma of the Welsch function.
-    rng : Generator
-
-    Returns
-    -------
-    int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, in the order they were drawn.
+    A landmark repels its `n_neighbors` nearest points, itself included. Returns the rows of the
+    landmarks, in the order they were drawn.
     """
     D = np.ones(len(X))
     norms = np.einsum("ij,ij->i", X, X)
@@ -99,61 +77,71 @@ def literal_algorithm_2(
     return chosen
 
 
-def _literal(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    literal_algorithm_2(X, k, m, sigma, np.random.default_rng(seed))
-
-
-def _paper_dpp(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    EfficientDPP(k, n_neighbors=m, bandwidth=sigma, pool=None, random_state=seed).fit(X)
-
-
-def _default_dpp(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    EfficientDPP(k, pool=None, random_state=seed).fit(X)
-
-
-def _seeding(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    KMeansPlusPlus(k, random_state=seed).fit(X)
-
-
-def _kmeans(init: str) -> Callable[[np.ndarray, int, int, float, int], int | None]:
-    def select(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> int:
-        sampler = KMeansLandmarks(k, init=init, random_state=seed)
-        sampler.fit(X)
-        return sampler.n_iter_
-
-    return select
+def _kmeans(X: np.ndarray, k: int, seed: int, init: str) -> int:
+    sampler = KMeansLandmarks(k, init=init, random_state=seed)
+    sampler.fit(X)
+    return sampler.n_iter_
 
 
 LITERAL, KMEANS = "literal", "k-means"
 
 METHODS = {
-    LITERAL: Method("Algorithm 2 as written", _literal, "#000000", "o"),
-    "dpp": Method("EfficientDPP, the paper's m and sigma", _paper_dpp, "#0072b2", "s"),
-    "dpp-default": Method("EfficientDPP, defaults", _default_dpp, "#cc79a7", "D"),
-    "seeding": Method("k-means++ seeding", _seeding, "#56b4e9", "v", slow=True),
-    KMEANS: Method("k-means, uniform start", _kmeans("random"), "#e69f00", "^", slow=True),
-    "k-means++": Method("k-means++", _kmeans("k-means++"), "#009e73", ">", slow=True),
+    LITERAL: Method(
+        "Algorithm 2 as written",
+        lambda X, k, m, seed: literal_algorithm_2(X, k, m, BANDWIDTH, np.random.default_rng(seed)),
+        "#000000",
+        "o",
+    ),
+    "dpp": Method(
+        "EfficientDPP, the paper's m and sigma",
+        lambda X, k, m, seed: EfficientDPP(
+            k, n_neighbors=m, bandwidth=BANDWIDTH, pool=None, random_state=seed
+        ).fit(X),
+        "#0072b2",
+        "s",
+    ),
+    "dpp-default": Method(
+        "EfficientDPP, defaults",
+        lambda X, k, m, seed: EfficientDPP(k, pool=None, random_state=seed).fit(X),
+        "#cc79a7",
+        "D",
+    ),
+    "seeding": Method(
+        "k-means++ seeding",
+        lambda X, k, m, seed: KMeansPlusPlus(k, random_state=seed).fit(X),
+        "#56b4e9",
+        "v",
+        slow=True,
+    ),
+    KMEANS: Method(
+        "k-means, uniform start",
+        lambda X, k, m, seed: _kmeans(X, k, seed, "random"),
+        "#e69f00",
+        "^",
+        slow=True,
+    ),
+    "k-means++": Method(
+        "k-means++",
+        lambda X, k, m, seed: _kmeans(X, k, seed, "k-means++"),
+        "#009e73",
+        ">",
+        slow=True,
+    ),
 }
 
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every method in turn, so that what slows the machine down slows all of them."""
+    m = QUICK_NEIGHBORS if settings.quick else N_NEIGHBORS
     for place, k in enumerate(QUICK_COUNTS if settings.quick else COUNTS):
         few = settings.seeds(RUNS_SLOW if place else RUNS)
-        for name, data in DATA.items():
+        for data, (_, n) in DATA.items():
+            n = QUICK_POINTS if settings.quick else n
             for seed in settings.seeds(RUNS):
                 for method in METHODS:
-                    if METHODS[method].slow and seed not in few:
-                        continue
-                    yield {
-                        "data": name,
-                        "n_points": data.quick_points if settings.quick else data.n_points,
-                        "method": method,
-                        "k": k,
-                        "m": QUICK_NEIGHBORS if settings.quick else N_NEIGHBORS,
-                        "sigma": BANDWIDTH,
-                        "seed": seed,
-                    }
+                    if not METHODS[method].slow or seed in few:
+                        case = {"data": data, "n_points": n, "method": method, "k": k}
+                        yield {**case, "m": m, "sigma": BANDWIDTH, "seed": seed}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -164,8 +152,9 @@ def run(case: Row, settings: Settings) -> Row:
     _warm_up(method, name, folder, n)
     X = load_points(name, folder, n)
     start = time.perf_counter()
-    iterations = METHODS[method].select(X, k, m, case["sigma"], seed)
-    return {"seconds": round(time.perf_counter() - start, 4), "iterations": iterations}
+    found = METHODS[method].select(X, k, m, seed)
+    seconds = round(time.perf_counter() - start, 4)
+    return {"seconds": seconds, "iterations": found if isinstance(found, int) else None}
 
 
 @lru_cache(maxsize=2)
@@ -181,7 +170,7 @@ def load_points(data: str, folder: Path, n_points: int) -> np.ndarray:
 def _warm_up(method: str, data: str, folder: Path, n_points: int) -> None:
     """Compile and import what a method needs, once."""
     X = load_points(data, folder, n_points)[:_WARM_UP_POINTS]
-    METHODS[method].select(X, len(X) // 20, len(X) // 10, BANDWIDTH, 0)
+    METHODS[method].select(X, len(X) // 20, len(X) // 10, 0)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -201,10 +190,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             is scikit-learn's, from one start and to its own tolerance (`KMeansLandmarks`). Mean ±
             standard error; where there is no error, one run."""
         )
-    for name, data in DATA.items():
+    for name, (title, _) in DATA.items():
         mine = [row for row in rows if row["data"] == name]
         if mine:
-            page.heading(f"{mine[0]['n_points']:,} {data.title}")
+            page.heading(f"{mine[0]['n_points']:,} {title}")
             _show_tables(mine, page)
 
 
@@ -287,7 +276,7 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
             panel.yaxis.set_major_formatter("{x:g}")
             panel.grid(axis="y", color="0.9")
             n_points = next(row["n_points"] for row in rows if row["data"] == data)
-            panel.set(xlabel="landmarks k", title=f"{n_points:,} {DATA[data].title}")
+            panel.set(xlabel="landmarks k", title=f"{n_points:,} {DATA[data][0]}")
         axes[0][0].set_ylabel("seconds")
         legend_below(axes[0], ncols=3)
 

@@ -70,14 +70,9 @@ def cases(settings: Settings) -> Iterator[Row]:
             continue
         fixed = [(method, k) for method in METHODS]
         for method, count in [*fixed, (STANDARD, None), (GEODESIC, None)]:
+            setting = {"n": n, "method": method, "bandwidth": bandwidth, "n_landmarks": count}
             for seed in settings.seeds(50, quick=4):
-                yield {
-                    "n": n,
-                    "method": method,
-                    "bandwidth": bandwidth,
-                    "n_landmarks": count,
-                    "seed": seed,
-                }
+                yield {**setting, "seed": seed}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -99,18 +94,9 @@ def share_radius(plane: np.ndarray, n_landmarks: int) -> float:
 
 
 def coverage(plane: np.ndarray, inner: np.ndarray, rows: np.ndarray, reach: float) -> Row:
-    """How landmarks cover the points, by distances on the unrolled plane.
+    """How landmarks, rows of `plane`, cover the points, by distances on the unrolled plane.
 
-    Parameters
-    ----------
-    plane : ndarray of shape (n, 2)
-        The points, unrolled.
-    inner : bool ndarray of shape (n,)
-        Which of them lie on the inner part.
-    rows : int ndarray of shape (k,)
-        The landmarks.
-    reach : float
-        How near a landmark must be for a point to count as reached.
+    `inner` marks the points of the inner part. A point is reached by a landmark within `reach`.
     """
     if len(rows) == 0:
         return {"inner_landmarks": 0, "radius": None, "inner_radius": None, "inner_reached": 0.0}
@@ -139,11 +125,12 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         """The paper says that the standard DPP almost entirely neglects the inner part of the roll,
         and that geodesic and efficient sampling do not."""
     )
-    _draw(groups, n, 0, page)
+    _draw(groups, n, page)
     with page.details("How it was run, and what the columns are"):
         _describe(n, page)
     _show_summary(groups, page)
-    for bandwidth in sorted({key[0] for key in groups}, key=_first_of_table_1):
+    # The block with the bandwidth of table 1 comes first.
+    for bandwidth in sorted({key[0] for key in groups}, key=lambda b: (b != TABLE_1_BANDWIDTH, b)):
         _show_block(bandwidth, groups, page)
 
 
@@ -187,29 +174,16 @@ def _show_summary(groups: Groups, page: Page) -> None:
     )
     lines = []
     for bandwidth in sorted({key[0] for key in groups}):
-        same = [groups.get((bandwidth, method, True)) for method in METHODS]
-        own = [groups.get((bandwidth, method, False)) for method in (STANDARD, GEODESIC)]
         everything = [row for key, runs in groups.items() if key[0] == bandwidth for row in runs]
-        lines.append(
-            [
-                f"{bandwidth:g}",
-                f"{column(everything, 'inner_points').mean():.3f}",
-                *(_share(runs) if runs else "" for runs in same),
-                *(
-                    f"{_inside(runs)} of {column(runs, 'drawn').mean():.1f} "
-                    f"({np.mean(column(runs, 'inner_landmarks') <= 1):.0%})"
-                    if runs
-                    else ""
-                    for runs in own
-                ),
-            ]
-        )
+        line = [f"{bandwidth:g}", f"{column(everything, 'inner_points').mean():.3f}"]
+        line += [_share(groups[bandwidth, method, True]) for method in METHODS]
+        for method in (STANDARD, GEODESIC):
+            runs = groups[bandwidth, method, False]
+            inside, drawn = column(runs, "inner_landmarks"), column(runs, "drawn")
+            line.append(f"{inside.mean():.1f} of {drawn.mean():.1f} ({np.mean(inside <= 1):.0%})")
+        lines.append(line)
     headings = [*METHODS, "standard, own number", "geodesic, own number"]
     page.table(["sigma", "points", *headings], lines)
-
-
-def _first_of_table_1(bandwidth: float) -> tuple[bool, float]:
-    return bandwidth != TABLE_1_BANDWIDTH, bandwidth
 
 
 def _show_block(bandwidth: float, groups: Groups, page: Page) -> None:
@@ -222,19 +196,16 @@ def _show_block(bandwidth: float, groups: Groups, page: Page) -> None:
                 lines.append([f"{method}, own number" if own else method, *_cells(runs)])
     headings = ["landmarks", "of them in inner part", "share", "share of points"]
     page.table(["sampling", *headings, "reached", "radius", "radius in inner part"], lines)
-    standard = groups.get((bandwidth, STANDARD, True))
-    if standard is None:
-        return
+    standard = groups[bandwidth, STANDARD, True]
     sentences = [
         f"{method} {_compared(compare(runs, standard, 'inner_reached'))}"
         for method in (GEODESIC, EFFICIENT)
         if (runs := groups.get((bandwidth, method, True)))
     ]
-    if sentences:
-        page.text(
-            f"""Inner part reached, less what the standard DPP reaches with as many landmarks
-            ({PAIRED_TEST}): {"; ".join(sentences)}."""
-        )
+    page.text(
+        f"""Inner part reached, less what the standard DPP reaches with as many landmarks
+        ({PAIRED_TEST}): {"; ".join(sentences)}."""
+    )
 
 
 def _cells(runs: Sequence[Row]) -> list[str]:
@@ -251,28 +222,17 @@ def _cells(runs: Sequence[Row]) -> list[str]:
     ]
 
 
-def _inside(runs: Sequence[Row]) -> str:
-    return f"{column(runs, 'inner_landmarks').mean():.1f}"
-
-
 def _share(runs: Sequence[Row]) -> str:
-    share, error = inner_share(runs)
-    return f"{share:.3f} ± {error:.3f}" if np.isfinite(error) else f"{share:.3f}"
-
-
-def inner_share(runs: Sequence[Row]) -> tuple[float, float]:
     """Share of all landmarks that lie on the inner part, and its standard error."""
     drawn, inside = column(runs, "drawn"), column(runs, "inner_landmarks")
     share = float(inside.sum() / drawn.sum())
     # Standard error of a ratio of two sums, to first order.
-    return share, standard_error(inside - share * drawn) / float(drawn.mean())
+    error = standard_error(inside - share * drawn) / float(drawn.mean())
+    return f"{share:.3f} ± {error:.3f}"
 
 
-def _compared(comparison: Comparison) -> str:
-    if not np.isfinite(comparison.p_value):
-        return f"{comparison.difference:+.3f}"
-    stars = f" {comparison.stars}" if comparison.stars else ""
-    return f"{comparison.difference:+.3f} (p = {comparison.p_value:.2g}{stars})"
+def _compared(found: Comparison) -> str:
+    return f"{found.difference:+.3f} (p = {found.p_value:.2g} {found.stars}".rstrip() + ")"
 
 
 # Colors that are safe for the color-blind (Okabe and Ito).
@@ -280,11 +240,11 @@ _COLOURS = {UNIFORM: "#7f7f7f", STANDARD: "#0072b2", GEODESIC: "#009e73", EFFICI
 _MARKERS = {UNIFORM: "s", STANDARD: "o", GEODESIC: "^", EFFICIENT: "D"}
 
 
-def _draw(groups: Groups, n: int, seed: int, page: Page) -> None:
+def _draw(groups: Groups, n: int, page: Page) -> None:
     describe = "Landmarks on the unrolled plane, and what they reach of its inner part"
     layout = {"nrows": 4, "ncols": 2, "height_ratios": [1, 1, 1, 1.7], "figsize": (9, 7)}
     with page.picture(describe, **layout) as axes:
-        _draw_first_run(axes[:3], n, seed)
+        _draw_first_run(axes[:3], n)
         own, same = axes[3]
         for method in (STANDARD, GEODESIC):
             _draw_line(own, groups, method, True)
@@ -297,21 +257,20 @@ def _draw(groups: Groups, n: int, seed: int, page: Page) -> None:
             ax.set_xticks(list(COUNTS), [f"{bandwidth:g}" for bandwidth in COUNTS])
             ax.set_xlabel("bandwidth, sigma")
             ax.grid(axis="y", color="#dddddd", linewidth=0.6)
-            if ax.lines:
-                ax.legend(fontsize=8, ncols=2)
+            ax.legend(fontsize=8, ncols=2)
 
 
-def _draw_first_run(axes: Any, n: int, seed: int) -> None:
+def _draw_first_run(axes: Any, n: int) -> None:
     """Left, each DPP with its own number of landmarks; right, all with the same number."""
     for ax, heading in zip(axes[0], ("Their own number", "The same number"), strict=True):
         ax.text(0.5, 1.32, heading, transform=ax.transAxes, ha="center", fontsize=11)
-    X, plane, inner = points(n, seed)
+    X, plane, inner = points(n, seed=0)
     border = plane[inner, 0].max()
     sigma = TABLE_1_BANDWIDTH
     for place, fixed in enumerate((None, COUNTS[sigma])):
         count = fixed
         for ax, method in zip(axes[:, place], (STANDARD, GEODESIC, EFFICIENT), strict=True):
-            rows = make_sampler(method, sigma, count, seed).fit(X).indices_
+            rows = make_sampler(method, sigma, count, 0).fit(X).indices_
             if fixed is None and method == GEODESIC:
                 # Algorithm 2 has no number of its own.
                 count = len(rows)
@@ -327,21 +286,17 @@ def _draw_first_run(axes: Any, n: int, seed: int) -> None:
 
 def _draw_line(ax: Any, groups: Groups, method: str, own: bool) -> None:
     name = "inner_landmarks" if own else "inner_reached"
-    found = [
-        (bandwidth, column(groups[bandwidth, method, not own], name))
-        for bandwidth in COUNTS
-        if (bandwidth, method, not own) in groups
-    ]
-    if found:
-        ax.errorbar(
-            [bandwidth for bandwidth, _ in found],
-            [values.mean() for _, values in found],
-            [1.96 * standard_error(values) for _, values in found],
-            color=_COLOURS[method],
-            marker=_MARKERS[method],
-            capsize=2,
-            label=method,
-        )
+    shown = [bandwidth for bandwidth in COUNTS if (bandwidth, method, not own) in groups]
+    found = [column(groups[bandwidth, method, not own], name) for bandwidth in shown]
+    ax.errorbar(
+        shown,
+        [values.mean() for values in found],
+        [1.96 * standard_error(values) for values in found],
+        color=_COLOURS[method],
+        marker=_MARKERS[method],
+        capsize=2,
+        label=method,
+    )
 
 
 PARAMETERS = {

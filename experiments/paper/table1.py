@@ -74,20 +74,9 @@ SAMPLERS: dict[str, Make] = {
 class Surface:
     """A data set of the table.
 
-    Attributes
-    ----------
-    title, printed : str
-        What it is called, and the part of the table that it reproduces.
-    make : function of the number of points, the scale and the seed
-        The points.
-    scale : float
-        The scale that the table is made with.
-    other_scales : tuple of float
-        Other scales that the calibration tries.
-    n_neighbors : int
-        The paper's m.
-    methods : tuple of str
-        What is run on it.
+    `printed` is the part of the table that it reproduces, `make` gives the points for a number, a
+    scale and a seed. The table is made with `scale`; the calibration tries `other_scales`. The
+    paper's m is `n_neighbors`, and `methods` is what is run on it.
     """
 
     title: str

@@ -1,102 +1,84 @@
-"""Benchmarks: cases in processes of their own, their limits, and the page of the results."""
+"""Benchmarks: cases in processes of their own, their limits, and groups on small data."""
 
-import json
-import sys
-from pathlib import Path
+import importlib
+import os
+import time
 
+import numpy as np
 import pytest
 
-from experiments import benchmarks
-from experiments.benchmarks import quality, report
-from experiments.framework import worker
-from experiments.framework.experiment import Settings, load_experiment
-from experiments.framework.measuring import measure
-from experiments.framework.worker import run_apart
+from experiments import runner
+from experiments.benchmarks import maps, measuring, quality
+from experiments.benchmarks.measuring import apart, foregone, measure, timed
+from experiments.runner import MissingDataError, Results, Settings
 
-COMMITTED = Path(report.__file__).parent
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
+
 BYTES = 50_000_000
 
-# Cases that do what a peer might; run in processes that have it on their path.
-GROUP = """
-import os, time
-import numpy as np
-from experiments.framework.experiment import Experiment
-from experiments.framework.measuring import timed
 
-def run(case, settings):
-    if case["do"] == "settings":
-        return {"quick": settings.quick, "data": str(settings.data)}
-    if case["do"] == "raise":
-        raise ValueError("no  such\\nthing")
-    if case["do"] == "memory":
-        np.empty(10**15)
-    if case["do"] == "die":
-        os._exit(3)
-    if case["do"] == "print":
-        print("noise")
-    if case["do"] == "prepare":
-        time.sleep(0.6)
-    seconds, _ = timed(lambda: time.sleep(case.get("sleep", 0)))
-    return {"seconds": seconds}
-
-EXPERIMENT = Experiment("group", "Group", None, run, None)
-"""
+# Processes ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def apart(tmp_path, monkeypatch):
-    """Run a case of the group above in a process."""
-    (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "group.py").write_text(GROUP)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+def do(case, settings):
+    """What a peer might do."""
+    match case["do"]:
+        case "settings":
+            return {"quick": settings.quick, "data": str(settings.data)}
+        case "raise":
+            raise ValueError("no  such\nthing")
+        case "miss":
+            raise MissingDataError("no digits")
+        case "memory":
+            np.empty(10**15)
+        case "die":
+            os._exit(3)
+        case "prepare":
+            time.sleep(0.6)
+    return {"seconds": timed(lambda: time.sleep(case.get("sleep", 0)))[0]}
 
-    def run(limit=30, settings=None, **case):
-        return run_apart("made", "group", {"limit": limit, **case}, settings or Settings())
 
-    return run
-
-
-def test_a_case_apart_gives_its_result(apart, tmp_path):
-    assert apart(do="print")["seconds"] >= 0
-    found = apart(do="settings", settings=Settings(quick=True, data=tmp_path))
+def test_a_case_apart_gives_its_result(tmp_path):
+    found = apart(do)({"do": "settings"}, Settings(quick=True, data=tmp_path))
     assert found["quick"] is True
     assert found["data"] == str(tmp_path)
-    assert apart(do="settings")["data"] == "None"
 
 
-def test_failures_are_results(apart):
-    assert apart(do="raise")["error"] == "ValueError: no such thing"
-    assert apart(do="memory")["error"].startswith("out of memory (asked for 7.")
-    assert apart(do="die")["error"].startswith("ended with status 3")
+def test_failures_are_results_but_missing_data_is_not():
+    assert apart(do)({"do": "raise"}, Settings())["error"] == "ValueError: no such thing"
+    assert apart(do)({"do": "memory"}, Settings())["error"].startswith(
+        "out of memory (asked for 7."
+    )
+    assert apart(do)({"do": "die"}, Settings())["error"] == "ended with 3"
+    with pytest.raises(MissingDataError, match="no digits"):
+        apart(do)({"do": "miss"}, Settings())
 
 
-def test_the_limit_of_time_is_for_what_is_timed(apart):
-    assert apart(do="sleep", sleep=60, limit=0.2) == {"error": "> 0.2 s"}
-    assert "error" not in apart(do="prepare", limit=0.2)
+def test_the_limit_of_time_is_for_what_is_timed():
+    short = apart(do, limit=0.2)
+    assert short({"do": "sleep", "sleep": 60}, Settings()) == {"error": "> 0.2 s"}
+    assert "error" not in short({"do": "prepare"}, Settings())
+    quick = apart(do, quick_limit=0.2)
+    assert quick({"do": "sleep", "sleep": 60}, Settings(quick=True)) == {"error": "> 0.2 s"}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory of others is read from /proc")
-def test_the_limit_of_memory(apart, monkeypatch):
-    monkeypatch.setattr(worker, "MEMORY_LIMIT", 1e6)
-    assert apart(do="prepare")["error"] == "> 0 GB"
+def test_the_limit_of_memory(monkeypatch):
+    monkeypatch.setattr(measuring, "MEMORY_LIMIT", 1e6)
+    assert apart(do)({"do": "prepare"}, Settings())["error"] == "> 0 GB"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak cannot be reset")
 def test_memory_is_the_peak_above_the_start():
-    def fit():
-        return len(bytearray(BYTES))
-
-    size, cost = measure(fit)
+    size, cost = measure(lambda: len(bytearray(BYTES)))
     assert size == BYTES
     assert 0.9 * BYTES < cost["peak"] < 1.5 * BYTES
     assert cost["seconds"] > 0
 
 
-# Leaving out ----------------------------------------------------------------------------------
+# What need not be run -------------------------------------------------------------------------
 
 
-def row(n, seed=0, **result):
-    return {"family": "roll umap", "n": n, "k": 10, "seed": seed, "limit": 600, **result}
+def row(n, **result):
+    return {"data": "roll", "method": "umap", "n": n, "seed": 0, **result}
 
 
 @pytest.mark.parametrize(
@@ -104,88 +86,30 @@ def row(n, seed=0, **result):
     [
         ([row(100, seconds=1.0)], 1000, None),
         ([row(100, seconds=61.0)], 1000, "not tried: 61 s at n = 100"),
-        ([row(100, seconds=61.0)], 100, None),
         ([row(100, error="> 600 s")], 1000, "not tried: > 600 s at n = 100"),
         ([row(100, error="> 600 s")], 100, "> 600 s"),
-        (
-            [row(1000, error="not tried: > 600 s at n = 100")],
-            10**4,
-            "not tried: > 600 s at n = 100",
-        ),
+        ([row(1000, error="not tried: > 600 s")], 10**4, "not tried: > 600 s"),
         # The largest says most.
         ([row(100, seconds=61.0), row(1000, seconds=62.0)], 2000, None),
-        ([row(100, error="died") | {"family": "mnist umap"}], 1000, None),
+        ([row(100, error="died") | {"data": "mnist"}], 1000, None),
     ],
 )
 def test_what_is_hopeless_is_not_tried(rows, n, reason):
-    assert report._hopeless(row(n), rows) == reason
-
-
-def test_without_a_family_everything_is_tried():
-    case = {"n": 1000, "limit": 600}
-    assert report._hopeless(case, [{"n": 100, "error": "> 600 s"}]) is None
-    assert not report._slow(case, [{"n": 1000, "seconds": 100.0}])
+    assert foregone(row(n), rows) == (reason and {"error": reason})
 
 
 def test_slow_cases_have_one_seed():
-    assert report._slow(row(100, seed=1), [row(100, seconds=21.0)])
-    assert not report._slow(row(100, seed=1), [row(100, seconds=19.0)])
-    assert not report._slow(row(200, seed=1), [row(100, seconds=21.0)])
+    assert foregone(row(100), [row(100, seconds=21.0)]) == {}
+    assert foregone(row(100), [row(100, seconds=19.0)]) is None
 
 
 # Groups ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", benchmarks.NAMES)
-@pytest.mark.parametrize("quick", [True, False])
-def test_cases_go_through_json_and_are_distinct(name, quick):
-    group = load_experiment("experiments.benchmarks", name)
-    assert group.name == name
-    cases = list(group.cases(Settings(quick=quick)))
-    assert [json.loads(json.dumps(case)) for case in cases] == cases
-    assert len({json.dumps(case) for case in cases}) == len(cases)
-    assert cases
-
-
-def test_a_group_goes_on_is_finished_and_starts_anew(tmp_path, monkeypatch):
-    measured = []
-    settings = Settings(quick=True)
-
-    def fails(package, name, case, settings):
-        if len(measured) == 2:
-            raise KeyboardInterrupt
-        measured.append(case["data"])
-        return {"error": "> 10 s"}
-
-    monkeypatch.setattr(report, "run_apart", fails)
-    with pytest.raises(KeyboardInterrupt):
-        report.run("pool", tmp_path, settings, quiet=True)
-    text = report.show("pool", tmp_path, settings).read_text()
-    assert "Interrupted: rows are missing" in text
-
-    measured.clear()
-    assert report.run("pool", tmp_path, settings, quiet=True) == 1
-    assert measured == ["digits"]
-    table = report.table(tmp_path, "pool")
-    assert [row["data"] for row in table.rows] == ["roll", "groups", "digits"]
-    assert {row["limit"] for row in table.rows} == {report.QUICK_FIT_LIMIT}
-    text = report.show("pool", tmp_path, settings).read_text()
-    assert "`make bench ONLY=pool`, run 2" in text
-    assert text.count("> 10 s") == 3
-    assert "Interrupted" not in text
-
-    measured.clear()
-    with pytest.raises(KeyboardInterrupt):
-        report.run("pool", tmp_path, settings, quiet=True)
-    assert measured == ["roll", "groups"]
-
 
 # Smaller than the quick form: groups that need neither peers nor real data.
 SMALL = {
     "headline": [{"n": 6000, "k": 100, "m": 60}],
     "selection": [
         {"data": "roll", "n": n, "k": 20, "bandwidth": 10.0, "seed": 0, "method": name}
-        | {"options": {}, "family": f"roll {name}"}
         for n in (500, 1000)
         for name in ("trigpoint EfficientDPP", "uniform", "scikit-learn kmeans++")
     ],
@@ -201,8 +125,7 @@ SMALL = {
     ],
     "defaults": [{"data": "wine", "seed": seed} for seed in range(2)],
     "embedding": [
-        {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading", "family": "a"}
-        for n in (1500, 3000)
+        {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading"} for n in (1500, 3000)
     ],
     "maps": [
         {"data": "roll", "n": 300, "method": name}
@@ -213,32 +136,40 @@ SMALL = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:the landmark graph falls")
-def test_groups_on_small_data(tmp_path):
-    for name, cases in SMALL.items():
-        group = load_experiment("experiments.benchmarks", name)
-        table = report.table(tmp_path, name)
-        table.path.parent.mkdir(exist_ok=True)
-        table.start("2026-01-01 00:00 UTC", report._environment())
-        for case in cases:
-            limits = {"limit": 600, "anonymous_peak": 10**8}
-            table.add(case, group.run(case, Settings(quick=True)) | limits)
-        table.finish("2026-01-01 00:01 UTC", "01234567")
-    text = report.show("headline", tmp_path, Settings()).read_text()
+@pytest.mark.filterwarnings("ignore:the landmark graph falls", "ignore:coordinate 2")
+@pytest.mark.parametrize("name", SMALL)
+def test_groups_on_small_data(name, tmp_path):
+    module = importlib.import_module(f"experiments.benchmarks.{name}")
+    results = Results(tmp_path / f"{name}.json", {})
+    results.begin(runner.state_of_the_code())
+    for case in SMALL[name]:
+        results.add({**case, **module.run(case, Settings(quick=True)), "anonymous_peak": 10**8})
+    page = runner.Page(tmp_path, name, "Group")
+    module.show(results.rows, Settings(), page)
+    text = page.write().read_text()
     assert "nan" not in text
-    for name in SMALL:
-        assert f"\n\n`make bench ONLY={name}`, run 2026-01-01 00:00 UTC" in text
-    assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
-        *("selection", "quality", "embedding", "maps")
-    }
-    radii = {row["method"]: row["radius"] for row in report.table(tmp_path, "selection").rows[-3:]}
-    assert radii["trigpoint EfficientDPP"] < radii["uniform"]
+    assert "| ---: |" in text
+    drawn = name in ("selection", "quality", "embedding", "maps")
+    assert (tmp_path / f"{name}.png").exists() == drawn
+    if name == "selection":
+        radii = {row["method"]: row["radius"] for row in results.rows[-3:]}
+        assert radii["trigpoint EfficientDPP"] < radii["uniform"]
 
 
-def test_committed_page_is_that_of_the_committed_measurements(tmp_path):
-    (tmp_path / "results").symlink_to(COMMITTED / "results")
-    written = report.show("headline", tmp_path, Settings())
-    assert written.read_text() == (COMMITTED / "RESULTS.md").read_text()
-    assert {path.name for path in (tmp_path / "plots").iterdir()} == {
-        path.name for path in (COMMITTED / "plots").iterdir()
-    }
+# Scores of maps -------------------------------------------------------------------------------
+
+
+def test_what_maps_keep_by_hand(rng):
+    square = rng.uniform(size=(4000, 2))
+    new, shuffled = square[:50] + 0.01, rng.permutation(square)
+    assert maps.kept(square, 3 * square, new, 3 * new) == {"kept": 1.0, "kept of new": 1.0}
+    assert maps.distances_kept(square, -square) == pytest.approx(1.0)
+    assert maps.kept(square, shuffled, square[:50], shuffled[:50])["kept"] < 0.02
+    assert maps.distances_kept(square, shuffled) < 0.05
+
+
+def test_a_point_is_not_its_own_neighbor_even_among_duplicates():
+    points = np.repeat(np.arange(20.0)[:, None], 12, axis=0)
+    found = maps.neighbors(points, points[:5], np.arange(5)[:, None])
+    assert found.shape == (5, 10)
+    assert (points[found] == 0).all()

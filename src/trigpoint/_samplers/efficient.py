@@ -113,9 +113,8 @@ class EfficientDPP(Sampler):
 
     By default, every point is repelled by four landmarks on average, and repulsion reaches as far
     as a typical neighborhood. The median makes it a fixed length: where points are sparse,
-    landmarks are as far apart as elsewhere, not farther. ``experiments/benchmarks/RESULTS.md``
-    compares this rule with other choices on data of many shapes. On surfaces whose density varies
-    much, `RPCholesky` or larger neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
+    landmarks are as far apart as elsewhere, not farther. On surfaces whose density varies much,
+    `RPCholesky` or larger neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
 
     Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
     of them: the landmarks are always distinct.

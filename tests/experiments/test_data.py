@@ -1,0 +1,249 @@
+"""MNIST is read exactly, and CT patches agree with a slow version in any format and orientation."""
+
+import gzip
+import itertools
+import struct
+
+import numpy as np
+import pytest
+
+from experiments.data import cut_patches, load_mnist, read_volumes
+
+
+def idx(array):
+    """Write an array of bytes in idx format, by the book: http://yann.lecun.com/exdb/mnist."""
+    header = struct.pack(f">I{array.ndim}I", 0x00000800 + array.ndim, *array.shape)
+    return header + array.astype(np.uint8).tobytes()
+
+
+@pytest.fixture
+def digits():
+    rng = np.random.default_rng(0)
+    return {
+        "train": (rng.integers(0, 256, (5, 28, 28), dtype=np.uint8), np.array([5, 0, 4, 1, 9])),
+        "t10k": (rng.integers(0, 256, (3, 28, 28), dtype=np.uint8), np.array([7, 2, 1])),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, digits):
+    for prefix, (images, labels) in digits.items():
+        (tmp_path / f"{prefix}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
+        (tmp_path / f"{prefix}-labels-idx1-ubyte").write_bytes(idx(labels))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("split", "prefix"), [("train", "train"), ("test", "t10k")])
+def test_pixels_and_labels(folder, digits, split, prefix):
+    X, y = load_mnist(folder, split=split)
+    images, labels = digits[prefix]
+    assert X.dtype == np.float32
+    assert y.dtype == np.int64
+    np.testing.assert_array_equal(X, images.reshape(-1, 784).astype(np.float32) / 255)
+    np.testing.assert_array_equal(y, labels)
+
+
+def test_a_missing_and_a_damaged_file_are_named(folder):
+    labels = folder / "t10k-labels-idx1-ubyte"
+    labels.write_bytes(labels.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"holds 2 bytes of data for shape \(3,\)"):
+        load_mnist(folder, split="test")
+    labels.unlink()
+    with pytest.raises(FileNotFoundError, match=f"t10k-labels-idx1-ubyte.*{folder}"):
+        load_mnist(folder, split="test")
+
+
+def test_the_real_files(data_dir):
+    folder = data_dir / "mnist"
+    if not folder.is_dir():
+        pytest.skip(f"no MNIST files: {folder} does not exist")
+    X, y = load_mnist(folder, split="test")
+    assert X.shape == (10_000, 784)
+    # Counts of the digits and mean grey value of the test images, widely published.
+    counts = [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    np.testing.assert_array_equal(np.bincount(y), counts)
+    assert X.mean(dtype=np.float64) == pytest.approx(0.1325, abs=1e-4)
+    # The outermost frame of the images is empty, which it would not be if rows were shifted.
+    assert X.reshape(-1, 28, 28)[:, [0, -1], :].mean() < 1e-3
+
+
+# CT patches -----------------------------------------------------------------------------------
+
+VOXEL_MM = (2.0, 2.0, 3.0)
+ROI_NAMES = np.array(["SpinalCord", "RightParotid", "Larynx", "LeftParotid", "Brainstem"])
+BITS = {1: 4, 2: 3, 3: 1}
+
+
+def scene(seed=None):
+    """Return a head of 16 x 14 x 12 voxels: to the left, to the back, to the head.
+
+    Every voxel of tissue has an intensity of its own, so a patch tells where it was cut.
+    """
+    hu = np.arange(16 * 14 * 12).reshape(16, 14, 12)
+    if seed is not None:
+        hu = np.random.default_rng(seed).permutation(hu.ravel()).reshape(hu.shape)
+    labels = np.zeros(hu.shape, int)
+    labels[7:9, 8:10, 5:10] = 1
+    labels[11:13, 5:8, 4:7] = 2
+    labels[3:5, 5:8, 3:7] = 3
+    labels[7, 7, 0:3] = 4  # Another organ counts as surroundings.
+    hu[:, :5] = -1000  # Air in front of the face,
+    hu[9:11, 7, 4:7] = -900  # an airway,
+    hu[5, 3, 5] = 100  # and a crumb of something in front of the face.
+    return hu, labels
+
+
+def write_nifti(folder, hu, labels, axes="LPS", affine_of_labels=None):
+    """Write both volumes with the array's axes along `axes`."""
+    nibabel = pytest.importorskip("nibabel")
+    folder.mkdir(parents=True, exist_ok=True)
+    affine, order, flips = np.zeros((4, 4)), [], []
+    affine[3, 3] = 1.0
+    for column, axis in enumerate(axes):
+        number = ["LR", "PA", "SI"].index(next(p for p in ("LR", "PA", "SI") if axis in p))
+        # World coordinates grow to the right, to the front and to the head.
+        affine[number, column] = VOXEL_MM[number] * (1 if axis in "RAS" else -1)
+        order.append(number)
+        flips.append(slice(None) if axis in "LPS" else slice(None, None, -1))
+    for name, array, dtype in (("ct", hu, np.int16), ("labels", labels, np.uint8)):
+        array = array.transpose(order)[tuple(flips)].astype(dtype)
+        matrix = affine if name == "ct" or affine_of_labels is None else affine_of_labels
+        nibabel.save(nibabel.Nifti1Image(array, matrix), folder / f"{name}.nii.gz")
+    return folder
+
+
+def openkbp_order(array):
+    """Turn an array from left, back, head to OpenKBP's order, index by index."""
+    left, back, head = np.indices(array.shape)
+    turned = np.empty((array.shape[1], array.shape[0], array.shape[2]), array.dtype)
+    turned[back, left, array.shape[2] - 1 - head] = array
+    return turned
+
+
+def npz_arrays(hu, labels, recorded=True):
+    masks = np.zeros(hu.shape, np.uint16)
+    for label, bit in BITS.items():
+        masks[labels == label] = 1 << bit
+    masks[labels == 4] = 1 << 0
+    return {
+        "ct": openkbp_order(np.where(recorded, hu + 1024, 0).astype(np.uint16)),
+        "labels": openkbp_order(masks),
+        "roi_names": ROI_NAMES,
+        "voxel_mm": np.array([VOXEL_MM[1], VOXEL_MM[0], VOXEL_MM[2]]),
+    }
+
+
+def write_npz(path, hu, labels, recorded=True):
+    np.savez_compressed(path, **npz_arrays(hu, labels, recorded))
+    return path
+
+
+def slow_patches(hu, labels, shape, margin, recorded=None):
+    """Cut the patches one by one. The tissue of `scene` is known, so nothing is connected here."""
+    organ = np.argwhere((labels >= 1) & (labels <= 3))
+    low, high = organ.min(axis=0) - margin, organ.max(axis=0) + margin
+    rows, classes = [], []
+    for center in itertools.product(*map(range, hu.shape)):
+        label = labels[center] if labels[center] <= 3 else 0
+        start = np.array(center) - np.array(shape) // 2
+        stop = start + shape
+        cut = tuple(map(slice, start, stop))
+        if (start < 0).any() or (stop > hu.shape).any():
+            continue
+        if label == 0 and ((center < low).any() or (center > high).any()):
+            continue
+        if label == 0 and (hu[center] <= -300 or center == (5, 3, 5)):
+            continue
+        if recorded is not None and not recorded[cut].all():
+            continue
+        rows.append(hu[cut].ravel())
+        classes.append(label)
+    return np.array(rows, np.float32), np.array(classes)
+
+
+@pytest.mark.parametrize("shape", [(7, 7, 3), (3, 5, 1)])
+@pytest.mark.parametrize(("margin_mm", "margin"), [(0.0, (0, 0, 0)), (5.0, (2, 2, 1))])
+@pytest.mark.parametrize("kind", ["nifti", "npz"])
+def test_every_patch_agrees_with_the_slow_version(tmp_path, kind, shape, margin_mm, margin):
+    write = write_nifti if kind == "nifti" else write_npz
+    source = write(tmp_path / "scan.npz", *scene())
+    patches = cut_patches(source, patch_shape=shape, margin=margin_mm, window=None)
+    X, y = slow_patches(*scene(), shape, np.array(margin))
+    assert patches.X.dtype == np.float32
+    assert patches.y.dtype == patches.patients.dtype == np.int64
+    np.testing.assert_array_equal(patches.X, X)
+    np.testing.assert_array_equal(patches.y, y)
+    assert set(y) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("axes", ["RAS", "PIR", "SLA"])
+def test_orientation_of_a_nifti_file_does_not_matter(tmp_path, axes):
+    straight = cut_patches(write_nifti(tmp_path / "a", *scene()))
+    turned = cut_patches(write_nifti(tmp_path / "b", *scene(), axes=axes))
+    np.testing.assert_array_equal(straight.X, turned.X)
+    np.testing.assert_array_equal(straight.y, turned.y)
+
+
+def test_patches_across_the_edge_of_what_is_recorded_are_left_out(tmp_path):
+    hu, labels = scene()
+    recorded = np.ones(hu.shape, bool)
+    recorded[:, :, 7:] = False
+    recorded |= (labels >= 1) & (labels <= 3)
+    source = write_npz(tmp_path / "masked.npz", hu, labels, recorded)
+    patches = cut_patches(source, margin=5.0, window=None)
+    hu[~recorded] = -1024
+    X, y = slow_patches(hu, labels, (7, 7, 3), np.array([2, 2, 1]), recorded)
+    np.testing.assert_array_equal(patches.X, X)
+    np.testing.assert_array_equal(patches.y, y)
+    assert 0 < np.sum(y == 1) < np.sum(labels == 1)
+
+
+def test_voxels_of_two_organs_have_no_class(tmp_path):
+    arrays = npz_arrays(*scene())
+    both = arrays["labels"] == 1 << BITS[1]
+    both &= np.cumsum(both).reshape(both.shape) == 1
+    arrays["labels"][both] |= 1 << BITS[2]
+    np.savez(tmp_path / "overlap.npz", **arrays)
+    write_npz(tmp_path / "plain.npz", *scene())
+    plain, overlap = (
+        np.bincount(cut_patches(tmp_path / name, patch_shape=(1, 1, 1)).y)
+        for name in ("plain.npz", "overlap.npz")
+    )
+    np.testing.assert_array_equal(plain - overlap, [0, 1, 0, 0])
+
+
+def test_as_many_patches_of_each_class_are_drawn_without_repetition(tmp_path):
+    source = write_npz(tmp_path / "one.npz", *scene())
+    patches = cut_patches(source, per_class=6, window=None)
+    assert np.bincount(patches.y).tolist() == [6, 6, 6, 6]
+    assert len(np.unique(patches.X, axis=0)) == 24
+    np.testing.assert_array_equal(patches.X, cut_patches(source, per_class=6, window=None).X)
+    clipped = cut_patches(source, per_class=6, window=(100, 600)).X
+    np.testing.assert_allclose(clipped, (np.clip(patches.X, 100, 600) - 100) / 500, rtol=1e-6)
+
+
+def test_patches_say_which_volume_of_a_folder_they_are_from(tmp_path):
+    for number in (10, 9, 101):
+        write_npz(tmp_path / f"pt_{number}.npz", *scene(seed=number))
+    patches = cut_patches(tmp_path, window=None)
+    for group, number in enumerate((9, 10, 101)):
+        single = cut_patches(tmp_path / f"pt_{number}.npz", window=None)
+        np.testing.assert_array_equal(patches.X[patches.patients == group], single.X)
+        np.testing.assert_array_equal(patches.y[patches.patients == group], single.y)
+
+
+@pytest.mark.parametrize("name", ["rtog-0522c0002", "openkbp"])
+def test_real_volumes_are_turned_to_left_back_head(data_dir, name):
+    path = data_dir / "ct" / name
+    if not path.exists():
+        pytest.skip(f"no CT scans: {path} does not exist")
+    if name == "rtog-0522c0002":
+        pytest.importorskip("nibabel", reason="NIfTI files need nibabel")
+    for volume in read_volumes(path):
+        places = np.argwhere(volume.classes)
+        kinds = volume.classes[tuple(places.T)]
+        brainstem, left, right = (places[kinds == kind].mean(axis=0) for kind in (1, 2, 3))
+        assert left[0] > brainstem[0] + 5 > right[0] + 10, volume.name
+        assert max(left[1], right[1]) < brainstem[1], volume.name
+        assert max(left[2], right[2]) < brainstem[2], volume.name
+        assert volume.voxel_mm[0] == volume.voxel_mm[1] != volume.voxel_mm[2], volume.name

@@ -1,0 +1,81 @@
+"""Pages of text, tables and pictures, and the statistics in them."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments.page import Comparison, Page, column, compare, holm, number
+
+
+def test_a_page_has_text_tables_and_a_picture(tmp_path):
+    page = Page(tmp_path, "table1", "Errors")
+    page.heading("Roll")
+    page.text("Words that\n        are wrapped " + "anew " * 30)
+    page.table(["sampler", "error"], [["uniform", "7.2"], ["DPP", "4.0"]])
+    with page.picture("Errors by k", ncols=2) as axes:
+        axes[0].plot([1, 2], [3, 4])
+    path = page.write()
+    text = path.read_text()
+    assert path == tmp_path / "table1.md"
+    assert text.startswith("# Errors\n\n## Roll\n\nWords that are wrapped anew")
+    assert max(map(len, text.splitlines())) <= 100
+    assert "| sampler | error |\n| --- | ---: |\n| uniform | 7.2 |\n| DPP | 4.0 |" in text
+    assert text.endswith("![Errors by k](table1.png)\n")
+    assert (tmp_path / "table1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_ragged_table_is_refused_unless_it_says_what_fills_it(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    with pytest.raises(ValueError, match="every row needs 2 cells"):
+        page.table(["a", "b"], [["1", "2"], ["3"]])
+    with pytest.raises(ValueError, match="every row needs 2 cells"):
+        page.table(["a", "b"], [["1", "2", "3"]], fill="-")
+    page.table(["a", "b"], [["1", "2"], ["3"]], fill="-")
+    assert "| 1 | 2 |\n| 3 | - |" in page.write().read_text()
+
+
+def test_the_best_of_a_column_is_bold(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    lines = [["a", number(2.0), number(0.5)], ["b", number(1.0), number(0.50001)], ["c", "failed"]]
+    page.table({"name": None, "least": min, "most": max}, lines, fill="-")
+    text = page.write().read_text()
+    assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
+
+
+@pytest.fixture
+def methods(rng):
+    """Two methods with errors that go together, run by run."""
+    shared = rng.normal(size=12)
+    return tuple(
+        [{"seed": seed, "error": float(value)} for seed, value in enumerate(values)]
+        for values in (shared + rng.normal(0.5, 0.3, 12), shared + rng.normal(0, 0.3, 12))
+    )
+
+
+def test_comparison_is_the_paired_t_test_of_runs_with_the_same_seed(methods):
+    first, second = methods
+    # Seeds 3 to 9 in another order, and all of them.
+    for low, high in ((3, 10), (0, 12)):
+        found = compare(first[low:], second[:high][::-1], "error")
+        a, b = column(first[low:high], "error"), column(second[low:high], "error")
+        assert found.n_pairs == high - low
+        assert found.p_value == pytest.approx(stats.ttest_rel(a, b).pvalue)
+        assert found.difference == pytest.approx(a.mean() - b.mean())
+
+
+def test_splits_that_overlap_say_less():
+    """By Nadeau and Bengio's formula, worked out by hand for four differences."""
+    one = [{"seed": seed, "x": x} for seed, x in enumerate([1.0, 2.0, 3.0, 4.0])]
+    other = [{"seed": seed, "x": 0.0} for seed in range(4)]
+    expected = 2 * stats.t.sf(2.5 / np.sqrt((5 / 3) * (1 / 4 + 0.5)), 3)
+    assert compare(one, other, "x", 0.5).p_value == pytest.approx(expected)
+    assert compare(one, other, "x").p_value < expected
+
+
+def test_holm_corrects_for_the_number_of_comparisons():
+    found = [Comparison(5, 0.1, p) for p in (0.04, 0.01, np.nan, 0.011, 0.9)]
+    corrected = [one.p_value for one in holm(found)]
+    # By hand, of four: 4 x .01, then 3 x .011 may not be less, then 2 x .04, then .9.
+    np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
+    assert [one.difference for one in holm(found)] == [0.1] * 5
+    assert holm([]) == []

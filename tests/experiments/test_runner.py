@@ -1,0 +1,316 @@
+"""Cases, results that resume, where they come from, and the command."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reproducing import reproduce
+
+from experiments import benchmarks, paper, runner
+from experiments.page import Page
+from experiments.runner import (
+    KINDS,
+    Experiment,
+    MissingDataError,
+    Results,
+    Settings,
+    load_experiment,
+    main,
+)
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+ROW = {"method": "k-means, ++", "k": 25, "sigma": 0.1, "m": None, "seed": 0, "error": 0.25}
+HERE = {"commit": "0123456789", "when": "2026-01-01", "versions": {}, "machine": "2 cores"}
+ALL = [(kind, name) for kind in KINDS for name in runner.names_of(KINDS[kind][1])]
+
+
+# Results --------------------------------------------------------------------------------------
+
+
+def results(path, parameters=None, rows=()):
+    found = Results(path, parameters or {})
+    found.begin(HERE)
+    for row in rows:
+        found.add(row)
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_rows_come_back_as_they_were(tmp_path, suffix):
+    rows = [ROW, ROW | {"seed": 1, "error": 1e-300}, ROW | {"method": 'a "b"\nc', "error": np.inf}]
+    path = tmp_path / f"rows.{suffix}"
+    results(path, {"power": 2}, rows)
+    again = Results(path, {"power": 2})
+    assert again.rows == rows
+    kinds = [type(value) for value in again.rows[0].values()]
+    assert kinds == [str, int, float, type(None), int, float]
+    again.add(ROW | {"seed": 2})
+    assert [row["seed"] for row in Results(path, {"power": 2}).rows] == [0, 1, 0, 2]
+
+
+def test_nested_rows_come_back_in_json(tmp_path):
+    row = {"k": [10, 20], "errors": [[0.5, 0.25], [0.125]], "stages": {"graph": 1.5}}
+    results(tmp_path / "rows.json", rows=[row])
+    assert Results(tmp_path / "rows.json", {}).rows == [row]
+
+
+@pytest.mark.parametrize("half", ["k-m", "k-means,25,0.1,,1", '"k-means, ++",25,0.1,,1,0.333'])
+def test_a_half_written_last_line_is_dropped(tmp_path, half):
+    path = tmp_path / "rows.csv"
+    results(path, rows=[ROW])
+    path.write_text(path.read_text() + half)
+    again = results(path)
+    assert again.rows == [ROW]
+    again.add(ROW | {"seed": 1})
+    assert [row["seed"] for row in Results(path, {}).rows] == [0, 1]
+
+
+def test_other_columns_and_other_parameters_are_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    found = results(path, {"power": 2}, [ROW])
+    for wrong in (ROW | {"new": 1}, {"method": "uniform"}, dict(reversed(ROW.items()))):
+        with pytest.raises(ValueError, match=r"rows\.csv has the columns method, k.*move it away"):
+            found.add(wrong)
+    assert Results(path, {"power": 2}).rows == [ROW]
+    with pytest.raises(ValueError, match=r"run with the parameters \{'power': 2\}, and they are"):
+        Results(path, {"power": 3})
+
+
+@pytest.mark.parametrize("value", [25, -3, 0.1, 1e-5, 2.0, None, "uniform"])
+def test_a_case_is_found_again(tmp_path, value):
+    row = {"value": value, "seed": 0, "error": 0.5}
+    results(tmp_path / "rows.csv", rows=[row])
+    others = [26, 0.2, "k-means", None if value is not None else 0]
+    cases = [{"value": other, "seed": 0} for other in (value, *others)]
+    assert Results(tmp_path / "rows.csv", {}).find(cases) == [row, None, None, None, None]
+
+
+def test_the_first_line_names_every_state_of_the_code_once(tmp_path):
+    found = results(tmp_path / "rows.csv", {"power": 2}, [ROW])
+    found.begin(HERE | {"when": "2026-01-02"})
+    found.begin(HERE | {"commit": "abcdef0123"})
+    first = (tmp_path / "rows.csv").read_text().splitlines()[0]
+    states = [HERE, HERE | {"commit": "abcdef0123"}]
+    assert json.loads(first.removeprefix("# ")) == {"parameters": {"power": 2}, "states": states}
+    assert Results(tmp_path / "rows.csv", {"power": 2}).rows == [ROW]
+
+
+def test_the_state_of_the_code_is_that_of_the_checkout(monkeypatch):
+    state = runner.state_of_the_code()
+    assert state["versions"]["numpy"] == np.__version__
+    if (ROOT / ".git").exists():
+        assert re.fullmatch(r"[0-9a-f]{10,}( with changes)?", state["commit"])
+    monkeypatch.setenv("COMMIT", "a copy of 0123456789")
+    assert runner.state_of_the_code()["commit"] == "a copy of 0123456789"
+
+
+# Running --------------------------------------------------------------------------------------
+
+
+def cases_of_squares(settings):
+    return ({"k": k, "quick": int(settings.quick), "seed": s} for s in range(3) for k in (25, 50))
+
+
+def square(case, settings):
+    return {"square": case["k"] ** 2}
+
+
+def show_squares(rows, settings, page):
+    page.table(["k", "square"], [[row["k"], row["square"]] for row in rows])
+
+
+SQUARES = Experiment("squares", "Squares", cases_of_squares, square, show_squares, {"power": 2})
+CASES = [(k, seed) for seed in range(3) for k in (25, 50)]
+
+
+def failing(after, error):
+    """Squares that fail after some cases, and what was run."""
+    ran = []
+
+    def run(case, settings):
+        if len(ran) == after:
+            raise error
+        ran.append((case["k"], case["seed"]))
+        return square(case, settings)
+
+    return replace(SQUARES, run=run), ran
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_case_is_run_and_kept(tmp_path, processes):
+    found = reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes)
+    assert found.n_new == 6
+    rows = sorted((row["seed"], row["k"], row["square"]) for row in found.rows)
+    assert rows == [(seed, k, k**2) for k, seed in CASES]
+    assert found.text.startswith(
+        "# Squares\n\n| k | square |\n| --- | ---: |\n| 25 | 625 |\n| 50 |"
+    )
+    assert (
+        "`make squares`: 6 runs in [squares.csv](squares.csv), 0 s in all, at commit" in found.text
+    )
+    assert reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes).n_new == 0
+
+
+def test_an_interrupted_run_resumes(tmp_path):
+    interrupted, ran = failing(2, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(interrupted, tmp_path, Settings())
+    assert ran == CASES[:2]
+    again, ran = failing(-1, None)
+    assert reproduce(again, tmp_path, Settings()).n_new == 4
+    assert ran == CASES[2:]
+
+
+@pytest.mark.parametrize("error", [MissingDataError("no digits"), ModuleNotFoundError("no umap")])
+def test_cases_without_their_data_or_package_are_left_out(tmp_path, capsys, error):
+    found = reproduce(failing(4, error)[0], tmp_path, Settings())
+    assert found.n_new == 4
+    assert "`make squares`: 4 runs **of 6** in" in found.text
+    assert capsys.readouterr().err.splitlines()[-1] == f"squares: cases left out: {error}"
+    with pytest.raises(MissingDataError, match=str(error)):
+        reproduce(failing(0, error)[0], tmp_path / "other", Settings())
+
+
+def test_what_is_foregone_is_not_run(tmp_path):
+    def foregone(case, rows):
+        return {"square": None} if case["seed"] == 1 else {} if case["seed"] == 2 else None
+
+    counted, ran = failing(-1, None)
+    found = reproduce(replace(counted, foregone=foregone), tmp_path, Settings())
+    assert ran == CASES[:2]
+    assert [row["square"] for row in found.rows] == [625, 2500, None, None]
+    assert "`make squares`: 4 runs in" in found.text
+
+
+def test_quick_pages_say_so(tmp_path):
+    text = " ".join(reproduce(SQUARES, tmp_path, Settings(quick=True)).text.split())
+    assert "Its numbers are not to be compared with others." in text
+
+
+def test_missing_data_says_what_to_do(tmp_path):
+    with pytest.raises(MissingDataError, match="DATA= or --data, or in TRIGPOINT_DATA"):
+        Settings().find("mnist")
+    with pytest.raises(MissingDataError, match="there is no mnist in"):
+        Settings(data=tmp_path).find("mnist")
+    (tmp_path / "mnist").mkdir()
+    assert Settings(data=tmp_path).find("mnist") == tmp_path / "mnist"
+
+
+# The command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def squares(monkeypatch):
+    """A command that knows squares only."""
+    monkeypatch.delenv("TRIGPOINT_DATA", raising=False)
+    monkeypatch.setattr(paper, "NAMES", {"squares": "", "cubes": ""})
+    monkeypatch.setattr(
+        runner, "load_experiment", lambda package, name: replace(SQUARES, name=name)
+    )
+
+
+def test_the_command_runs_everything(squares, tmp_path, capsys):
+    assert main(["paper", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out == [f"{name}: {tmp_path / name}.md (6 new runs)" for name in ("squares", "cubes")]
+    assert main(["paper", "cubes", "--render", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"cubes: {tmp_path}/cubes.md (0 new runs)\n"
+    assert main(["paper", "cubes", "--render", "--quick", "--out", str(tmp_path)]) == 1
+    assert "has no run of this experiment with these settings" in capsys.readouterr().err
+
+
+def test_missing_data_fails_what_was_asked_for(squares, monkeypatch, tmp_path, capsys):
+    lacking = failing(0, MissingDataError("no digits"))[0]
+    monkeypatch.setattr(runner, "load_experiment", lambda package, name: lacking)
+    assert main(["paper", "--out", str(tmp_path)]) == 0
+    assert main(["paper", "squares", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.count("squares: left out: no digits") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
+        (["bench", "table1", "headline"], "table1 not among headline, selection"),
+        (["bench", "--processes", "2"], "benchmarks measure time"),
+        (["survey"], "invalid choice: 'survey'"),
+    ],
+)
+def test_wrong_arguments(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+# All experiments ------------------------------------------------------------------------------
+
+
+def committed(kind, name):
+    """Experiment and its committed results."""
+    _, package, suffix = KINDS[kind]
+    folder = "paper" if kind == "paper" else "benchmarks"
+    experiment = load_experiment(package, name)
+    return experiment, Results(DOCS / folder / f"{name}{suffix}", experiment.parameters)
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_cases_are_distinct_and_quick_ones_are_others(kind, name):
+    experiment = load_experiment(KINDS[kind][1], name)
+    assert experiment.name == name
+    full, quick = (
+        [json.dumps(case) for case in experiment.cases(Settings(quick=quick))]
+        for quick in (False, True)
+    )
+    assert len(set(full)) == len(full) > 0
+    assert len(set(quick)) == len(quick) > 0
+    assert len(quick) <= len(full)
+    if kind == "paper":
+        assert not set(full) & set(quick)
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_committed_results_are_found_and_say_where_they_come_from(kind, name):
+    experiment, found = committed(kind, name)
+    rows = found.find(list(experiment.cases(Settings())))
+    assert sum(row is not None for row in rows) == len({json.dumps(row) for row in found.rows})
+    assert found.states
+    for state in found.states:
+        assert re.fullmatch(r"[0-9a-f]{10}( with changes)?", state["commit"])
+
+
+@pytest.mark.parametrize("name", benchmarks.NAMES)
+def test_committed_pages_of_benchmarks_are_those_of_the_results(name, tmp_path):
+    experiment, found = committed("bench", name)
+    (tmp_path / f"{name}.json").write_bytes(found.path.read_bytes())
+    copy = Results(tmp_path / f"{name}.json", experiment.parameters)
+    written = runner.show(experiment, copy, Settings(), f"make bench ONLY={name}")
+    assert written.read_text("utf-8") == found.path.with_suffix(".md").read_text("utf-8")
+
+
+OVERVIEW = DOCS / "paper.md"
+
+
+@pytest.mark.parametrize("name", re.findall(r"<!-- (\w+) -->", OVERVIEW.read_text("utf-8")))
+def test_the_overview_has_the_tables_of_the_committed_runs(name, tmp_path):
+    experiment, found = committed("paper", name)
+    copy = tmp_path / "paper.md"
+    copy.write_text(OVERVIEW.read_text("utf-8"), "utf-8")
+    page = Page(tmp_path, name, experiment.title)
+    rows = [row for row in found.find(list(experiment.cases(Settings()))) if row is not None]
+    experiment.brief(rows, Settings(), page)
+    page.write_into(copy)
+    assert copy.read_bytes() == OVERVIEW.read_bytes(), "write the pages again, with --render"
+
+
+def test_private_parts_of_the_library_are_imported_in_one_place():
+    importing = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "experiments").rglob("*.py")
+        if re.search(r"^\s*(from|import) trigpoint\._", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["experiments/internals.py"]
