@@ -39,7 +39,7 @@ def test_embed_writes_what_the_library_computes(folder, capsys):
             tp.Isomap,
             {"graph__n_neighbors": 12, "graph__metric": "euclidean", "landmarks__refine": True},
         ),
-        ("--graph complete", tp.LaplacianEigenmaps, {"graph__mean_weight": None}),
+        ("--graph complete", tp.LaplacianEigenmaps, {"graph__mean_weight": 0.4}),
     ],
 )
 def test_options_reach_the_model(folder, arguments, kind, parameters):
