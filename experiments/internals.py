@@ -8,3 +8,4 @@ from trigpoint._numerics.blocks import thread_count
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._pool import Pool
 from trigpoint._spectrum import laplacian_eigenmaps
+from trigpoint.metrics._scores import knn_labels

@@ -225,8 +225,7 @@ def with_error(values: np.ndarray, scale: float = 1.0) -> str:
 _LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
 
 PAIRED_TEST = "paired t-test, two-sided"
-CORRECTED = "with Holm's correction for all comparisons of the table"
-RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give for repeated splits"
+CORRECTED = "with Holm's correction for all comparisons of the page"
 
 
 @dataclass(frozen=True)
@@ -234,28 +233,37 @@ class Comparison:
     """One method against another, on the runs with the same seed.
 
     The difference is the mean of the first minus the second. The p-value is that of a two-sided
-    paired t-test, and NaN where there are too few pairs for one.
+    paired t-test, and NaN where there are too few pairs for one. `resampled` is the p-value with
+    the variance for splits of the same points, where runs are such splits.
     """
 
     n_pairs: int
     difference: float
     p_value: float
+    resampled: float | None = None
 
     @property
     def stars(self) -> str:
         """Level of significance, as the paper marks it; empty above 0.05."""
-        return next((stars for stars, level in _LEVELS.items() if self.p_value < level), "")
+        return _stars(self.p_value)
 
     @property
     def points(self) -> str:
-        """Difference of two shares in percentage points with its stars, as tables show it."""
+        """Difference of two shares in percentage points, with its stars by one or both tests."""
         if not self.n_pairs:
             return "-"
-        return f"{100 * self.difference:+.2f} {self.stars}".strip().replace("*", "\\*")
+        stars = self.stars
+        if self.resampled is not None:
+            stars = f"{stars or '-'} / {_stars(self.resampled) or '-'}".removeprefix("- / -")
+        return f"{100 * self.difference:+.2f} {stars}".strip().replace("*", "\\*")
+
+
+def _stars(p_value: float) -> str:
+    return next((stars for stars, level in _LEVELS.items() if p_value < level), "")
 
 
 def compare(
-    first: Sequence[Row], second: Sequence[Row], name: str, overlap: float = 0.0
+    first: Sequence[Row], second: Sequence[Row], name: str, overlap: float | None = None
 ) -> Comparison:
     """Compare one column of two methods over the seeds that both were run with.
 
@@ -269,22 +277,34 @@ def compare(
     seeds = [seed for seed in by_seed[0] if seed in by_seed[1]]
     a, b = (np.array([values[seed] for seed in seeds], dtype=np.float64) for values in by_seed)
     difference = float(np.mean(a - b)) if seeds else np.nan
-    p_value = np.nan
-    if len(seeds) > 1 and np.ptp(a - b) > 0:
+
+    def p_value(overlap: float) -> float:
+        if len(seeds) < 2 or np.ptp(a - b) == 0:
+            return np.nan
         variance = np.var(a - b, ddof=1) * (1 / len(seeds) + overlap)
-        p_value = float(2 * t.sf(abs(difference) / np.sqrt(variance), len(seeds) - 1))
-    return Comparison(len(seeds), difference, p_value)
+        return float(2 * t.sf(abs(difference) / np.sqrt(variance), len(seeds) - 1))
+
+    resampled = None if overlap is None else p_value(overlap)
+    return Comparison(len(seeds), difference, p_value(0.0), resampled)
 
 
 def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons, with p-values corrected for how many they are.
+    """The same comparisons, with p-values corrected for how many they are."""
+    plain = _holm([found.p_value for found in comparisons])
+    if not all(found.resampled is not None for found in comparisons):
+        return [replace(found, p_value=p) for found, p in zip(comparisons, plain, strict=True)]
+    resampled = _holm([found.resampled for found in comparisons])
+    return [
+        replace(found, p_value=p, resampled=q)
+        for found, p, q in zip(comparisons, plain, resampled, strict=True)
+    ]
 
-    By S. Holm, "A simple sequentially rejective multiple test procedure", 1979.
-    """
-    p_values = np.array([found.p_value for found in comparisons])
+
+def _holm(found: Sequence[float | None]) -> list[float]:
+    """By S. Holm, "A simple sequentially rejective multiple test procedure", 1979."""
+    p_values = np.array(found, dtype=np.float64)
     order = np.argsort(p_values)[: np.isfinite(p_values).sum()]
     factors = np.arange(len(order), 0, -1)
     # A smaller one that is not significant ends the search.
     p_values[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
-    corrected = zip(comparisons, p_values.tolist(), strict=True)
-    return [replace(found, p_value=p_value) for found, p_value in corrected]
+    return p_values.tolist()

@@ -14,7 +14,7 @@ NAMES = {
     "mnist": "classification of digits from 100 coordinates",
     "headneck": "classification of CT patches from 50 coordinates",
     "patients": "the same patches over the number of patients to learn from",
-    "graphs": "the setting in which the Bhattacharyya graph pays on images",
+    "readings": "how what the paper leaves open changes the ranking",
     "runtime": "Algorithm 2 against k-means at an equal number of landmarks",
     "beyond": "what there is now, on the paper's data",
 }

@@ -1,18 +1,20 @@
 """Nearest-neighbor classification in the embedding, for every way to choose landmarks.
 
-What `mnist`, `headneck` and `graphs` share.
+What `mnist`, `headneck`, `patients` and `readings` share: two pipelines, the schemes of choosing
+landmarks, scores, tables and tests.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from experiments.internals import knn_labels
 from experiments.page import (
     CORRECTED,
     PAIRED_TEST,
-    RESAMPLED_TEST,
     Comparison,
     Page,
     column,
@@ -28,20 +30,23 @@ from trigpoint import (
     KNNGraph,
     LaplacianEigenmaps,
     Uniform,
+    as_published,
 )
-from trigpoint.metrics import knn_accuracy
 
 # The paper's neighborhood and bandwidth for both data sets.
 N_NEIGHBORS_PAPER = 5000
 BANDWIDTH_PAPER = 5.0
 
-# What the paper leaves open, chosen on validation points for Euclidean graphs (`graphs`), and the
-# same for all schemes.
+# The paper does not give the number of graph neighbors. This one was chosen on validation points,
+# for Euclidean graphs with agreed links, and is the same for all schemes.
 GRAPH_NEIGHBORS = 100
-EXTENSION: Any = "all"
+
+# The pipeline as printed: plain links, one bandwidth, the printed extension. The library's graph
+# and extension: agreed links, a bandwidth for each landmark, and weights that add up to one.
+PUBLISHED, LIBRARY = "published", "library"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """Points with labels, for training and for testing."""
 
@@ -51,18 +56,76 @@ class Task:
     test_labels: np.ndarray
 
 
-@dataclass(frozen=True)
-class Scheme:
-    """A way to choose landmarks, and the metric of their graph.
+UNIFORM, SEEDING = "uniform", "k-means++ seeding"
+KMEANS_UNIFORM, KMEANS = "k-means uniform", "k-means++"
+KMEANS_UNIFORM_ROWS, KMEANS_ROWS = f"{KMEANS_UNIFORM}, nearest points", f"{KMEANS}, nearest points"
+DPP, BHATTACHARYYA = "efficient DPP", "efficient DPP, Bhattacharyya"
+DEFAULTS, UNIFORM_DEFAULTS = "library defaults", "library defaults, uniform"
 
-    `sampler` takes the number of landmarks, the number of points and the seed. With
-    `own`, everything that the paper does not specify has the library's default.
-    """
+# No embedding at all: the nearest neighbor in the raw data.
+REFERENCE = "raw data"
 
-    sampler: Callable[[int, int, int], Any]
-    metric: str
-    colour: str
-    own: bool = False
+COLORS = {
+    UNIFORM: "#999999",
+    KMEANS_UNIFORM: "#e69f00",
+    KMEANS_UNIFORM_ROWS: "#f5d68a",
+    SEEDING: "#56b4e9",
+    KMEANS: "#009e73",
+    KMEANS_ROWS: "#80cfb9",
+    DPP: "#0072b2",
+    BHATTACHARYYA: "#d55e00",
+    DEFAULTS: "#cc79a7",
+    UNIFORM_DEFAULTS: "#e6bcd3",
+}
+_OF_THE_PAPER = (UNIFORM, KMEANS_UNIFORM, SEEDING, KMEANS, DPP, BHATTACHARYYA)
+SCHEMES = {
+    PUBLISHED: (*_OF_THE_PAPER, KMEANS_UNIFORM_ROWS, KMEANS_ROWS),
+    LIBRARY: (*_OF_THE_PAPER, DEFAULTS, UNIFORM_DEFAULTS),
+}
+
+# Comparisons of two schemes: those that the paper makes, and some of our own.
+COMPARISONS = {
+    PUBLISHED: (
+        (SEEDING, UNIFORM),
+        (KMEANS_UNIFORM, UNIFORM),
+        (KMEANS_UNIFORM_ROWS, UNIFORM),
+        (KMEANS, SEEDING),
+        (KMEANS_ROWS, SEEDING),
+        (DPP, SEEDING),
+        (DPP, KMEANS),
+        (DPP, KMEANS_ROWS),
+        (BHATTACHARYYA, DPP),
+    ),
+    LIBRARY: (
+        (SEEDING, UNIFORM),
+        (KMEANS_UNIFORM, UNIFORM),
+        (KMEANS, SEEDING),
+        (DPP, SEEDING),
+        (DPP, KMEANS),
+        (BHATTACHARYYA, DPP),
+        (DEFAULTS, DPP),
+        (DEFAULTS, UNIFORM_DEFAULTS),
+    ),
+}
+
+PARAMETERS = {
+    "n_neighbors": N_NEIGHBORS_PAPER,
+    "bandwidth": BANDWIDTH_PAPER,
+    "graph_neighbors": GRAPH_NEIGHBORS,
+}
+
+SETTING = f"""The *published* pipeline is `trigpoint.as_published`: Algorithm 2 with the paper's m
+and sigma = {BANDWIDTH_PAPER:g}, a graph that links two landmarks if either is among the nearest of
+the other, weights and extension with sigma = {BANDWIDTH_PAPER:g}, the extension by the printed
+formula, and diagonal covariances. The *library's* has the same landmarks, links that agree, a
+bandwidth for each landmark, and an extension by weights that add up to one, over all landmarks. The
+paper does not give the number of graph neighbors: here it is {GRAPH_NEIGHBORS} for all schemes of
+both, chosen on validation points for the library's Euclidean graph ([readings](readings.md) has
+others). *Library defaults* leave m, sigma and all the rest to trigpoint. Landmarks of k-means are
+its centers, or the points nearest to them."""
+
+
+# Running --------------------------------------------------------------------------------------
 
 
 def paper_neighbors(n: int) -> int:
@@ -76,149 +139,144 @@ def paper_dpp(k: int, n: int, seed: int) -> EfficientDPP:
     return EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, pool=None, random_state=seed)
 
 
-UNIFORM, KMEANS_UNIFORM, SEEDING = "uniform", "k-means uniform", "k-means++ seeding"
-KMEANS, DPP, BHATTACHARYYA = "k-means++", "efficient DPP", "efficient DPP, Bhattacharyya"
-DEFAULTS = "library defaults"
+@lru_cache(maxsize=8)
+def drawn(task: Task, scheme: str, k: int, seed: int) -> Any:
+    """Rows of the landmarks, or the landmarks themselves if they are centers."""
+    X = task.train
+    if scheme in (KMEANS_ROWS, KMEANS_UNIFORM_ROWS):
+        centers = drawn(task, scheme.partition(",")[0], k, seed)
+        from sklearn.metrics import pairwise_distances_argmin
 
-# No embedding at all: the nearest neighbor among the points themselves.
-REFERENCE = "the points themselves"
-
-SCHEMES = {
-    UNIFORM: Scheme(lambda k, n, seed: Uniform(k, random_state=seed), "euclidean", "#999999"),
-    KMEANS_UNIFORM: Scheme(
-        lambda k, n, seed: KMeansLandmarks(k, snap=False, random_state=seed),
-        "euclidean",
-        "#e69f00",
-    ),
-    SEEDING: Scheme(
-        lambda k, n, seed: KMeansPlusPlus(k, random_state=seed), "euclidean", "#56b4e9"
-    ),
-    KMEANS: Scheme(
-        lambda k, n, seed: KMeansLandmarks(k, init="k-means++", snap=False, random_state=seed),
-        "euclidean",
-        "#009e73",
-    ),
-    DPP: Scheme(paper_dpp, "euclidean", "#0072b2"),
-    BHATTACHARYYA: Scheme(paper_dpp, "bhattacharyya", "#d55e00"),
-    DEFAULTS: Scheme(
-        lambda k, n, seed: EfficientDPP(k, random_state=seed), "bhattacharyya", "#cc79a7", own=True
-    ),
-}
-
-# Comparisons of two schemes: those that the paper makes, and two of our own.
-COMPARISONS = (
-    (SEEDING, UNIFORM),
-    (KMEANS_UNIFORM, UNIFORM),
-    (KMEANS, SEEDING),
-    (DPP, SEEDING),
-    (DPP, KMEANS),
-    (BHATTACHARYYA, DPP),
-    (DEFAULTS, DPP),
-)
+        return np.unique(pairwise_distances_argmin(centers, X))
+    if scheme in (KMEANS, KMEANS_UNIFORM):
+        init = "k-means++" if scheme == KMEANS else "random"
+        sampler = KMeansLandmarks(k, init=init, snap=False, random_state=seed)
+        return sampler.fit(X).landmarks_
+    if scheme == DPP:
+        return paper_dpp(k, len(X), seed).fit(X).indices_
+    kind = {UNIFORM: Uniform, SEEDING: KMeansPlusPlus}[scheme]
+    return kind(k, random_state=seed).fit(X).indices_
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How the runs of a task are evaluated.
+def estimator(
+    task: Task, pipeline: str, scheme: str, k: int, n_components: int, seed: int
+) -> LaplacianEigenmaps:
+    """Laplacian eigenmaps with the landmarks of a scheme and the graph of a pipeline."""
+    if scheme in (DEFAULTS, UNIFORM_DEFAULTS):
+        kind = EfficientDPP if scheme == DEFAULTS else Uniform
+        return LaplacianEigenmaps(
+            n_components, landmarks=kind(k, random_state=seed), random_state=seed
+        )
+    # Covariances are of the neighborhoods in which the sampler looked.
+    landmarks = (
+        paper_dpp(k, len(task.train), seed)
+        if scheme == BHATTACHARYYA
+        else drawn(task, scheme, k, seed)
+    )
+    if pipeline == PUBLISHED:
+        published = as_published(
+            n_components,
+            k,
+            paper_neighbors(len(task.train)),
+            BANDWIDTH_PAPER,
+            min(GRAPH_NEIGHBORS, k - 1),
+            bhattacharyya=scheme == BHATTACHARYYA,
+            covariance="diag",
+            random_state=seed,
+        )
+        return published.set_params(landmarks=landmarks)
+    metric = "bhattacharyya" if scheme == BHATTACHARYYA else "euclidean"
+    return LaplacianEigenmaps(
+        n_components,
+        landmarks=landmarks,
+        graph=KNNGraph(min(GRAPH_NEIGHBORS, k - 1), metric=metric),
+        extension="all",
+        random_state=seed,
+    )
 
-    Attributes
-    ----------
-    counts : sequence of int
-        Numbers of landmarks.
-    claims : sequence of str
-        What the paper says about `COMPARISONS`.
-    overlap : float
-        Points for testing over points for training, where every run is a new split.
+
+def predicted(task: Task, case: Row, n_components: int) -> np.ndarray:
+    """Labels of the test points, by the nearest training point in the embedding or raw data."""
+    if case["scheme"] == REFERENCE:
+        return knn_labels(task.train, task.train_labels, task.test)
+    fitted = estimator(
+        task, case["pipeline"], case["scheme"], case["k"], n_components, case["seed"]
+    ).fit(task.train)
+    train, test = fitted.transform(task.train), fitted.transform(task.test)
+    return knn_labels(train, task.train_labels, test)
+
+
+def scored(task: Task, labels: np.ndarray) -> Row:
+    """Share of test points whose class is found, and the mean of that share over the classes."""
+    right = labels == task.test_labels
+    recalls = [right[task.test_labels == one].mean() for one in np.unique(task.test_labels)]
+    return {
+        "accuracy": round(float(right.mean()), 6),
+        "mean_recall": round(float(np.mean(recalls)), 6),
+    }
+
+
+# Showing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The runs of one pipeline on one set of points, as a page shows them.
+
+    `overlap` is the number of points for testing over that for training, where every run is a new
+    split.
     """
 
+    title: str
+    pipeline: str
+    rows: Sequence[Row]
     counts: Sequence[int]
-    claims: Sequence[str]
-    overlap: float = 0.0
+    overlap: float | None = None
 
     @property
-    def test(self) -> str:
-        """Name of the test, and what it does not cover."""
-        if self.overlap:
-            return f"{RESAMPLED_TEST}; it holds for these patches, not for other patients"
-        return (
-            f"{PAIRED_TEST}; it holds for other draws of landmarks, with the same points for "
-            "training and testing"
-        )
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Comparisons; with the raw data where these are of the same splits."""
+        best = DEFAULTS if self.pipeline == LIBRARY else BHATTACHARYYA
+        reference = () if self.overlap is None else ((DPP, REFERENCE), (best, REFERENCE))
+        return (*COMPARISONS[self.pipeline], *reference)
+
+    def runs(self, scheme: str, k: int | None) -> list[Row]:
+        """Runs of a scheme with k landmarks."""
+        wanted = (scheme, None if scheme == REFERENCE else k)
+        return [row for row in self.rows if (row["scheme"], row["k"]) == wanted]
 
 
-COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and was chosen on
-validation points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
-neighbors, a bandwidth for each landmark, and an extension over
-{"all landmarks" if EXTENSION == "all" else f"the {EXTENSION} nearest landmarks"}. Landmarks of
-k-means are its centers. Library defaults leave m, sigma and all the rest to trigpoint."""
-
-PARAMETERS = {
-    "n_neighbors": N_NEIGHBORS_PAPER,
-    "bandwidth": BANDWIDTH_PAPER,
-    "graph_neighbors": GRAPH_NEIGHBORS,
-    "extension": EXTENSION,
-}
+def select(rows: Sequence[Row], pipeline: str, **chosen: Any) -> list[Row]:
+    """Rows of a pipeline, and those of the raw data if there are none of this pipeline's."""
+    found = [row for row in rows if chosen.items() <= row.items()]
+    mine = [row for row in found if row["pipeline"] == pipeline]
+    if not any(row["scheme"] == REFERENCE for row in mine):
+        mine += [row for row in found if row["scheme"] == REFERENCE]
+    return mine
 
 
-def run_scheme(task: Task, case: Row, n_components: int) -> Row:
-    """Measure one case: a scheme and a number of landmarks, or the points themselves."""
-    if case["scheme"] == REFERENCE:
-        return scored(task, task.train, task.test)
-    return classify_scheme(task, case["scheme"], case["k"], n_components, case["seed"])
-
-
-def classify_scheme(task: Task, name: str, k: int, n_components: int, seed: int) -> Row:
-    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme."""
-    scheme = SCHEMES[name]
-    landmarks = scheme.sampler(k, len(task.train), seed)
-    setting: dict[str, Any] = {"landmarks": landmarks, "random_state": seed}
-    if not scheme.own:
-        setting["graph"] = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
-        setting["extension"] = EXTENSION
-    return classify(task, LaplacianEigenmaps(n_components, **setting))
-
-
-def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
-    """Accuracy of the nearest neighbor in the embedding."""
-    estimator.fit(task.train)
-    return scored(task, estimator.transform(task.train), estimator.transform(task.test))
-
-
-def scored(task: Task, train: np.ndarray, test: np.ndarray) -> Row:
-    """Share of test points that have the class of the nearest training point."""
-    accuracy = knn_accuracy(train, task.train_labels, test, task.test_labels)
-    # Some rows of the committed tables were computed with a GPU.
-    return {"device": "cpu", "accuracy": round(accuracy, 6)}
-
-
-def ordered_schemes(seeds: Sequence[int]) -> list[tuple[str, int]]:
-    """Scheme and seed: all schemes with one seed, then with the next."""
-    return [(name, seed) for seed in seeds for name in SCHEMES]
-
-
-def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
-    """Accuracies and the paper's comparisons, of one task."""
-    accuracy_table({f"k = {k:,}": (rows, k) for k in reading.counts}, page)
-    with page.details("Differences, and whether they are significant"):
-        comparison_table(rows, reading, page)
-
-
-def accuracy_table(columns: Mapping[str, tuple[Sequence[Row], int]], page: Page) -> None:
-    """Mean and standard deviation of the accuracy; columns are rows and a number of landmarks."""
+def score_table(
+    tables: Mapping[str, tuple[Table, int]], page: Page, scores: Mapping[str, str]
+) -> None:
+    """Mean and standard deviation of some scores; columns are a table and a number of landmarks."""
     lines, numbers = [], set()
-    for name in (*SCHEMES, REFERENCE):
+    names = [
+        name for name in (*COLORS, REFERENCE) if any(t.runs(name, k) for t, k in tables.values())
+    ]
+    for name in names:
         cells = []
-        for rows, k in columns.values():
-            runs = [row for row in rows if row["scheme"] == name and row["k"] in (k, None)]
-            cells.append(mean_and_spread(runs, "accuracy"))
-            numbers |= {len(runs)} if name != REFERENCE else set()
-        if any(cells):
-            lines.append([name, *cells])
-    page.table(["accuracy, %", *columns], lines)
-    page.text(
-        f"""Mean ± standard deviation over {runs_text(numbers)}; {REFERENCE}, without any embedding,
-        in one."""
-    )
+        for table, k in tables.values():
+            runs = table.runs(name, k)
+            numbers |= {len(runs)} if runs and name != REFERENCE else set()
+            cells += [mean_and_spread(runs, score) for score in scores]
+        lines.append([name, *cells])
+    heads = [
+        f"{column}, {what}" if len(scores) > 1 else column
+        for column in tables
+        for what in scores.values()
+    ]
+    page.table(["%", *heads], lines)
+    page.text(f"Mean ± standard deviation over {runs_text(numbers)} with other landmarks.")
 
 
 def runs_text(numbers: Collection[int]) -> str:
@@ -236,77 +294,82 @@ def mean_and_spread(rows: Sequence[Row], name: str) -> str:
     return f"{values.mean():.2f}{spread}"
 
 
-def compared_schemes(
-    rows: Sequence[Row], reading: Reading
-) -> dict[tuple[tuple[str, str], int], Comparison]:
-    """`COMPARISONS` for every number of landmarks, corrected for how many these are."""
-    cells = grouped(rows, "scheme", "k")
+Compared = dict[tuple[str, Table, tuple[str, str], int], Comparison]
+
+
+def compared(tables: Sequence[Table], scores: Collection[str]) -> Compared:
+    """All comparisons of a page, corrected for how many these are."""
     found = {
-        (pair, k): compare(
-            *(cells.get((name, k), []) for name in pair), "accuracy", reading.overlap
+        (score, table, pair, k): compare(
+            *(table.runs(name, k) for name in pair), score, table.overlap
         )
-        for pair in COMPARISONS
-        for k in reading.counts
+        for score in scores
+        for table in tables
+        for pair in table.pairs
+        for k in table.counts
     }
     return dict(zip(found, holm(list(found.values())), strict=True))
 
 
-def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
-    """What the paper says about two schemes, and the difference found here in percentage points."""
-    found = compared_schemes(rows, reading)
-    lines = []
-    for pair, claim in zip(COMPARISONS, reading.claims, strict=True):
-        lines.append([" - ".join(pair), claim, *(found[pair, k].points for k in reading.counts)])
-    pairs = runs_text({cell.n_pairs for cell in found.values()})
-    page.text(
-        f"""Differences in percentage points over {pairs} with the same seed. Stars at .05, .01 and
-        .001, {CORRECTED}: {reading.test}."""
-    )
-    page.table(["difference", "the paper", *(f"k = {k:,}" for k in reading.counts)], lines)
+def tests_text(overlap: bool, holds: str) -> str:
+    """What the stars of a page mean."""
+    stars = f"Stars at 0.05, 0.01 and 0.001 by a {PAIRED_TEST}, {CORRECTED}"
+    if overlap:
+        stars += """; before the slash as the paper presumably computed it, which takes splits for
+        independent, and behind it with the variance that Nadeau and Bengio give for repeated splits
+        of the same points"""
+    return f"{stars}. They {holds}."
 
 
-def accuracy_bars(axes: Any, rows: Sequence[Row], reading: Reading, title: str) -> None:
+def show_table(
+    table: Table,
+    found: Compared,
+    claims: Mapping[tuple[str, str], str],
+    scores: Mapping[str, str],
+    page: Page,
+) -> None:
+    """Scores of all schemes; what the paper says about two of them, and the differences here."""
+    page.heading(table.title)
+    score_table({f"k = {k:,}": (table, k) for k in table.counts}, page, scores)
+    for score, what in scores.items():
+        lines = [
+            [
+                " - ".join(pair),
+                claims.get(pair, "-"),
+                *(found[score, table, pair, k].points for k in table.counts),
+            ]
+            for pair in table.pairs
+        ]
+        page.table(
+            [f"difference in {what}", "the paper", *(f"k = {k:,}" for k in table.counts)], lines
+        )
+
+
+def accuracy_bars(axes: Any, table: Table, found: Compared) -> None:
     """Bars of the mean accuracy with standard deviations, and the paper's stars."""
-    cells, counts = grouped(rows, "scheme", "k"), reading.counts
-    shown = [name for name in SCHEMES if any((name, k) in cells for k in counts)]
+    cells, counts = grouped(table.rows, "scheme", "k"), list(table.counts)
+    shown = [name for name in COLORS if any((name, k) in cells for k in counts)]
     if not shown:
         return
-    width = 0.8 / len(shown)
-    lows, highs = [], []
+    width, tops = 0.8 / len(shown), {}
     for place, name in enumerate(shown):
-        at, means, spreads = [], [], []
         for group, k in enumerate(counts):
-            if (name, k) not in cells:
-                continue
-            values = 100 * column(cells[name, k], "accuracy")
-            at.append(group + (place - (len(shown) - 1) / 2) * width)
-            means.append(values.mean())
-            spreads.append(values.std(ddof=1) if len(values) > 1 else 0.0)
-        axes.bar(at, means, width, yerr=spreads, label=name, color=SCHEMES[name].colour)
-        lows.append(min(means) - max(spreads))
-        highs.append(max(np.add(means, spreads)))
-    span = max(highs) - min(lows)
-    axes.set_ylim(min(lows) - 0.1 * span, max(highs) + 0.18 * span)
-    _stars(axes, rows, reading, shown, width, span)
+            if (name, k) in cells:
+                values = 100 * column(cells[name, k], "accuracy")
+                spread = values.std(ddof=1) if len(values) > 1 else 0.0
+                at = group + (place - (len(shown) - 1) / 2) * width
+                label = name if group == 0 else None
+                axes.bar(at, values.mean(), width, yerr=spread, label=label, color=COLORS[name])
+                tops[name, k] = at, values.mean() - spread, values.mean() + spread
+    low, high = min(bar[1] for bar in tops.values()), max(bar[2] for bar in tops.values())
+    axes.set_ylim(low - 0.1 * (high - low), high + 0.18 * (high - low))
+    # The two comparisons that the paper marks.
+    for pair in ((DPP, SEEDING), (BHATTACHARYYA, DPP)):
+        for k in counts:
+            one = found["accuracy", table, pair, k]
+            if one.stars and one.difference > 0:
+                at, _, top = tops[pair[0], k]
+                height = top + 0.02 * (high - low)
+                axes.text(at, height, one.stars, ha="center", va="bottom", rotation=90, fontsize=7)
     axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
-    axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)
-
-
-def _stars(
-    axes: Any,
-    rows: Sequence[Row],
-    reading: Reading,
-    shown: Sequence[str],
-    width: float,
-    span: float,
-) -> None:
-    """Stars over the bars of the two comparisons that the paper marks."""
-    cells, marked = grouped(rows, "scheme", "k"), ((DPP, SEEDING), (BHATTACHARYYA, DPP))
-    for (pair, k), found in compared_schemes(rows, reading).items():
-        if pair in marked and found.stars and found.difference > 0:
-            values = 100 * column(cells[pair[0], k], "accuracy")
-            group = list(reading.counts).index(k)
-            at = group + (shown.index(pair[0]) - (len(shown) - 1) / 2) * width
-            spread = values.std(ddof=1) if len(values) > 1 else 0.0
-            height = values.mean() + spread + 0.02 * span
-            axes.text(at, height, found.stars, ha="center", va="bottom", rotation=90, fontsize=7)
+    axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=table.title)

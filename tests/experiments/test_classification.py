@@ -5,25 +5,32 @@ import pytest
 from reproducing import OneRun, reproduce
 
 from experiments.data import Patches, load_patches, split_rows
-from experiments.paper import beyond, patients
+from experiments.internals import knn_labels
+from experiments.paper import beyond, mnist, patients
 from experiments.paper.classification import (
-    COMPARISONS,
+    KMEANS,
+    KMEANS_ROWS,
+    LIBRARY,
     SCHEMES,
-    Reading,
+    Table,
     Task,
-    classify_scheme,
-    compared_schemes,
+    compared,
+    drawn,
+    predicted,
     scored,
 )
 
 
 def test_scores():
-    train, labels = np.array([[0.0], [10.0]]), np.array([0, 1])
-    test, truth = np.array([[1.0], [2.0], [3.0], [9.0]]), np.array([0, 0, 1, 1])
-    assert scored(Task(train, labels, test, truth), train, test)["accuracy"] == 0.75
+    test = np.array([0, 0, 1, 1])
+    task = Task(np.zeros((1, 1)), np.zeros(1), np.zeros((4, 1)), test)
+    found = scored(task, np.array([0, 0, 0, 1]))
+    assert found == {"accuracy": 0.75, "mean_recall": 0.75}
+    task = Task(np.zeros((1, 1)), np.zeros(1), np.zeros((4, 1)), np.array([0, 1, 1, 1]))
+    assert scored(task, np.array([0, 0, 0, 1]))["mean_recall"] == pytest.approx(2 / 3)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def task():
     rng = np.random.default_rng(0)
     labels = rng.integers(8, size=2000)
@@ -31,9 +38,20 @@ def task():
     return Task(X[:1500], labels[:1500], X[1500:], labels[1500:])
 
 
-@pytest.mark.parametrize("name", SCHEMES)
-def test_schemes(name, task):
-    assert 0.6 < classify_scheme(task, name, 150, 10, 0)["accuracy"] < 0.99
+@pytest.mark.parametrize(
+    ("pipeline", "scheme"), [(name, scheme) for name in SCHEMES for scheme in SCHEMES[name]]
+)
+def test_schemes(pipeline, scheme, task):
+    case = {"pipeline": pipeline, "scheme": scheme, "k": 150, "seed": 0}
+    assert 0.55 < scored(task, predicted(task, case, 10))["accuracy"] < 0.99
+
+
+def test_nearest_points_are_those_of_the_centers(task):
+    centers, rows = drawn(task, KMEANS, 150, 0), drawn(task, KMEANS_ROWS, 150, 0)
+    distances = np.linalg.norm(task.train[rows, None] - centers, axis=2)
+    every = np.linalg.norm(task.train[:, None] - centers, axis=2)
+    np.testing.assert_allclose(distances.min(axis=0), every.min(axis=0), rtol=1e-5)
+    assert len(rows) > 145
 
 
 @pytest.mark.parametrize(
@@ -41,22 +59,32 @@ def test_schemes(name, task):
 )
 def test_methods(name, task):
     train, test = beyond.METHODS[name](task, 10, 150, 0)
-    assert 0.5 < scored(task, train, test)["accuracy"] < 0.99
+    assert 0.5 < scored(task, knn_labels(train, task.train_labels, test))["accuracy"] < 0.99
 
 
-def test_comparisons_are_corrected_for_their_number():
+def test_comparisons_are_corrected_for_their_number_on_the_page():
     rng = np.random.default_rng(0)
     rows = [
         {"scheme": name, "k": k, "seed": seed, "accuracy": 0.9 + 0.01 * rng.normal()}
-        for name in SCHEMES
+        for name in SCHEMES[LIBRARY]
         for k in (1, 2)
         for seed in range(10)
     ]
-    both = compared_schemes(rows, Reading((1, 2), ()))
-    one = compared_schemes([row for row in rows if row["k"] == 1], Reading((1,), ()))
-    assert len(both) == 2 * len(one) == 2 * len(COMPARISONS)
-    assert all(both[key].p_value >= one[key].p_value for key in one)
-    assert any(both[key].p_value > one[key].p_value for key in one)
+    one = Table("one", LIBRARY, rows, (1,))
+    alone = compared([one], ["accuracy"])
+    both = compared([one, Table("other", LIBRARY, rows, (2,))], ["accuracy"])
+    assert len(both) == 2 * len(alone) == 2 * len(one.pairs)
+    assert all(both[key].p_value >= alone[key].p_value for key in alone)
+    assert any(both[key].p_value > alone[key].p_value for key in alone)
+
+
+def test_intervals_over_test_digits_by_hand():
+    first = [{"errors": " ".join(["1"] * 20), "n_test": 400}]
+    second = [{"errors": " ".join(["2", "3"] * 10), "n_test": 400}]
+    # Groups of 20 digits: differences of 5 and of 10 points, ten of each.
+    half = 2.093 * np.std([5, 10] * 10, ddof=1) / np.sqrt(20)
+    assert mnist._interval(first, second) == f"+7.50 ± {half:.2f}"
+    assert mnist._interval(first, [{"errors": None, "n_test": 400}]) == ""
 
 
 # Splits ---------------------------------------------------------------------------------------
@@ -103,7 +131,7 @@ def test_patches_have_organs_in_their_share(data_dir):
         ("mnist", 0.75, 0.95),
         ("headneck", 0.65, 0.85),
         ("patients", 0.5, 0.9),
-        ("graphs", 0.6, 0.96),
+        ("readings", 0.6, 0.96),
         ("beyond", 0.5, 0.97),
     ],
 )

@@ -68,13 +68,30 @@ def test_splits_that_overlap_say_less():
     one = [{"seed": seed, "x": x} for seed, x in enumerate([1.0, 2.0, 3.0, 4.0])]
     other = [{"seed": seed, "x": 0.0} for seed in range(4)]
     expected = 2 * stats.t.sf(2.5 / np.sqrt((5 / 3) * (1 / 4 + 0.5)), 3)
-    assert compare(one, other, "x", 0.5).p_value == pytest.approx(expected)
-    assert compare(one, other, "x").p_value < expected
+    found = compare(one, other, "x", 0.5)
+    assert found.resampled == pytest.approx(expected)
+    assert found.p_value == compare(one, other, "x").p_value < expected
+    assert compare(one, other, "x").resampled is None
+
+
+@pytest.mark.parametrize(
+    ("plain", "resampled", "shown"),
+    [
+        (0.5, None, "+10.00"),
+        (0.03, None, "+10.00 \\*"),
+        (0.5, 0.6, "+10.00"),
+        (0.0001, 0.6, "+10.00 \\*\\*\\* / -"),
+        (0.0001, 0.02, "+10.00 \\*\\*\\* / \\*"),
+    ],
+)
+def test_stars_of_both_tests(plain, resampled, shown):
+    assert Comparison(5, 0.1, plain, resampled).points == shown
 
 
 def test_holm_corrects_for_the_number_of_comparisons():
-    found = [Comparison(5, 0.1, p) for p in (0.04, 0.01, np.nan, 0.011, 0.9)]
+    found = [Comparison(5, 0.1, p, p) for p in (0.04, 0.01, np.nan, 0.011, 0.9)]
     corrected = [one.p_value for one in holm(found)]
+    np.testing.assert_array_equal(corrected, [one.resampled for one in holm(found)])
     # By hand, of four: 4 x .01, then 3 x .011 may not be less, then 2 x .04, then .9.
     np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
     assert [one.difference for one in holm(found)] == [0.1] * 5
