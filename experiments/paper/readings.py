@@ -34,7 +34,6 @@ RUNS, N_LANDMARKS, QUICK_LANDMARKS = 3, 1000, 150
 COUNTS = (250, 500, 2000)
 DATA = {"mnist": "MNIST", "ct": "CT patches"}
 N_COMPONENTS, QUICK_COMPONENTS = {"mnist": 100, "ct": 50}, 20
-N_TEST = 10_000
 SCHEMES = (UNIFORM, SEEDING, KMEANS_ROWS, DPP, BHATTACHARYYA)
 PAIRS = ((SEEDING, UNIFORM), (DPP, SEEDING), (DPP, KMEANS_ROWS), (BHATTACHARYYA, DPP))
 
@@ -127,8 +126,7 @@ def _task(data: str, folder: Path, threshold: float | None, quick: bool) -> Task
         return mnist.digits(folder, *(mnist.QUICK_SIZES if quick else mnist.SIZES), threshold)
     variant = headneck.VARIANTS[0]
     n_patches = variant.quick_patches if quick else variant.n_patches
-    task = headneck.patch_task(folder, variant.source, variant.split, n_patches, 0)
-    return Task(task.train, task.train_labels, task.test[:N_TEST], task.test_labels[:N_TEST])
+    return headneck.patch_task(folder, variant.source, variant.split, n_patches, 0)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -145,7 +143,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             {BANDWIDTH_PAPER:g}, {GRAPH_NEIGHBORS} graph neighbors with a link if either is among
             the nearest of the other, diagonal covariances with a ridge of 0.01, the printed
             extension, division by lambda, and images that are binary above {mnist.THRESHOLD:g}.
-            60,000 and 10,000 digits, 80,000 and {N_TEST:,} patches of one split, which are the same
+            60,000 and 10,000 digits, 80,000 and {headneck.N_TEST:,} patches of one split, which are the same
             for all draws."""
         )
     numbers = {len(_found(rows, *place)) for place in _places(rows)}
