@@ -295,5 +295,7 @@ def test_lists_are_short(k, count, listed, rng):
     index = landmark_index(rng.normal(size=(k, 3)), count)
     assert index.lists.shape == (k, listed)
     if listed:
-        np.testing.assert_array_equal(index.lists[:, 0], np.arange(k))
+        first = index.by_distance[:, 0]
+        np.testing.assert_array_equal(index.lists[np.arange(k), first], np.arange(k))
+        assert (np.diff(index.landmarks[index.lists], axis=1) > 0).all()
         assert np.isinf(index.reach).all() == (listed == k)

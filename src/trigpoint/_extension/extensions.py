@@ -147,8 +147,7 @@ def extend(
         Which of the points are far from every landmark.
     """
     if rows is None:
-        # Products are of so many rows that whole ones waste nothing.
-        rows = block_rows(extension.row_bytes * ROWS_TOGETHER, _BLOCK_BYTES) * ROWS_TOGETHER
+        rows = rows_at_once(extension)
     n = X.shape[0]
     result, far = np.empty((n, extension.n_components), dtype=X.dtype), np.empty(n, dtype=bool)
 
@@ -160,6 +159,11 @@ def extend(
         for _ in thread_map(fill, row_blocks(n, rows), n_threads):
             pass
     return result, far
+
+
+def rows_at_once(extension: Extension) -> int:
+    """Return how many rows to extend at once: whole products, whose temporaries fit in caches."""
+    return block_rows(extension.row_bytes * ROWS_TOGETHER, _BLOCK_BYTES) * ROWS_TOGETHER
 
 
 def warn_of_far(n_far: int, n_points: int) -> None:

@@ -24,6 +24,9 @@ _ROUNDING = 1e-12
 # Where nothing has been found yet: above every landmark.
 _NONE = 2**62
 
+# Points that descend the tree together.
+_TOGETHER = 16
+
 
 class LandmarkIndex(NamedTuple):
     """Landmarks in the order of a k-d tree, and the nearest others of each.
@@ -48,7 +51,10 @@ class LandmarkIndex(NamedTuple):
     buckets : int
         Number of nodes, those of one level, that a search does not divide any further.
     lists : uint32 ndarray of shape (k, m)
-        The nearest landmarks of each, itself included, by their places in this order.
+        The nearest landmarks of each, itself included, by their places in this order. A list is
+        sorted by landmark, so that ties go to the lower ones.
+    by_distance : uint8 ndarray of shape (k, m)
+        Places in each list, from the nearest landmark to the farthest.
     reach : float64 ndarray of shape (k,)
         Distance from each to the nearest that is not in its list; infinite if all are.
     """
@@ -62,6 +68,7 @@ class LandmarkIndex(NamedTuple):
     upper: np.ndarray
     buckets: int
     lists: np.ndarray
+    by_distance: np.ndarray
     reach: np.ndarray
 
 
@@ -79,15 +86,14 @@ def read_lists(
     """
     d, leaves = X.shape[1], len(index.axes)
     ids, coordinates, lists = index.landmarks, index.coordinates, index.lists
-    starts, axes, splits, reach = index.starts, index.axes, index.splits, index.reach
     m, count = lists.shape[1], landmarks.shape[1]
-    listed, kept = np.empty(m), np.empty(m, dtype=np.int64)
-    found, to_found = np.empty(count, dtype=np.int64), np.empty(count)
+    listed, kept, values = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m)
+    ranks, order = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    nodes = np.empty(_TOGETHER, dtype=np.int64)
     for i in range(len(X)):
-        node = 1
-        while node < leaves:
-            node = 2 * node + (X[i, axes[node]] >= splits[node])
-        near = starts[node - leaves]
+        if i % _TOGETHER == 0:
+            _descend(index, X, i, nodes)
+        near = index.starts[nodes[i % _TOGETHER] - leaves]
         while True:
             to_near = 0.0
             for j in range(m):
@@ -99,42 +105,58 @@ def read_lists(
                 for j in range(m):
                     difference = value - coordinates[c, np.uint64(lists[near, j])]
                     listed[j] += difference * difference
-            # The first in the list bound the distance of the last one wanted.
-            bound = listed[0]
-            for j in range(1, count):
-                bound = max(bound, listed[j])
+            # Those nearest to the landmark bound the distance of the last one wanted.
+            bound = 0.0
+            for place in range(count):
+                bound = max(bound, listed[index.by_distance[near, place]])
             # Those within it are noted without branches, which could not be predicted.
             n_kept = 0
             for j in range(m):
                 kept[n_kept] = j
                 n_kept += listed[j] <= bound
-            for place in range(count):
-                found[place], to_found[place] = _NONE, np.inf
-            # As `_insert`, which would take twice as long to call.
-            closest = near
-            for candidate in range(n_kept):
-                j = kept[candidate]
-                square, landmark = listed[j], ids[np.uint64(lists[near, j])]
-                place = count
-                while place > 0 and (
-                    square < to_found[place - 1]
-                    or (square == to_found[place - 1] and landmark < found[place - 1])
-                ):
-                    place -= 1
-                    if place + 1 < count:
-                        found[place + 1], to_found[place + 1] = found[place], to_found[place]
-                if place < count:
-                    found[place], to_found[place] = landmark, square
-                if place == 0:
-                    closest = np.int64(lists[near, j])
-            beyond = (math.sqrt(to_near) + math.sqrt(to_found[count - 1])) * (1 + _ROUNDING)
-            settled[i] = beyond < reach[near]
+            for j in range(n_kept):
+                values[j] = listed[kept[j]]
+            _rank(values[:n_kept], ranks)
+            for j in range(n_kept):
+                order[ranks[j]] = j
+            last = values[order[count - 1]]
+            beyond = (math.sqrt(to_near) + math.sqrt(last)) * (1 + _ROUNDING)
+            settled[i] = beyond < index.reach[near]
             # Closer at every step, so that this ends.
-            if settled[i] or not to_found[0] < to_near:
+            if settled[i] or not values[order[0]] < to_near:
                 break
-            near = closest
+            near = np.int64(lists[near, kept[order[0]]])
         for place in range(count):
-            landmarks[i, place], squares[i, place] = found[place], to_found[place]
+            j = order[place]
+            landmarks[i, place] = ids[np.uint64(lists[near, kept[j]])]
+            squares[i, place] = values[j]
+
+
+@compiled_strictly
+def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray) -> None:
+    """Fill `nodes` with the leaves of the next points, which wait for memory at the same time."""
+    leaves, axes, splits = len(index.axes), index.axes, index.splits
+    n = min(len(nodes), len(X) - first)
+    for p in range(n):
+        nodes[p] = 1
+    level = 1
+    while level < leaves:
+        for p in range(n):
+            node = nodes[p]
+            nodes[p] = 2 * node + (X[first + p, axes[node]] >= splits[node])
+        level *= 2
+
+
+@compiled_strictly
+def _rank(values: np.ndarray, ranks: np.ndarray) -> None:
+    """Count for each value how many are less, or equal and before it; without branches."""
+    for b in range(len(values)):
+        value, greater = values[b], 0
+        for a in range(b):
+            is_less = np.int64(value < values[a])
+            ranks[a] += is_less
+            greater += is_less
+        ranks[b] = b - greater
 
 
 @compiled_strictly

@@ -298,6 +298,7 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
         upper=upper,
         buckets=min(leaves, 1 << max(0, (k // bucket).bit_length() - 1)),
         lists=np.empty((k, 0), dtype=np.uint32),
+        by_distance=np.empty((k, 0), dtype=np.uint8),
         reach=np.zeros(k),
     )
     m = _LISTED * count
@@ -307,7 +308,10 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
     places = np.empty(k, dtype=np.uint32)
     places[order] = np.arange(k)
     reach = np.full(k, np.inf) if k <= m else np.sqrt(squares[:, m])
-    return index._replace(lists=np.ascontiguousarray(places[found[:, :m]]), reach=reach)
+    by_landmark = np.argsort(found[:, :m], axis=1)
+    lists = places[np.take_along_axis(found, by_landmark, axis=1)]
+    by_distance = np.argsort(by_landmark, axis=1).astype(np.uint8)
+    return index._replace(lists=lists, by_distance=by_distance, reach=reach)
 
 
 def nearest(
