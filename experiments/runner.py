@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from experiments.page import Page
+from experiments.pages import Page
 
 Row = dict[str, Any]
 

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn import datasets
 
 import trigpoint as tp
-from experiments.benchmarks import data
 from experiments.data import cut_patches, load_mnist
 from experiments.runner import Settings
 
@@ -248,7 +247,7 @@ COLLECTION = {
         lambda s: (tp.datasets.make_fish_bowl(SIZE, random_state=0)[0], None), known=True
     ),
     "wavy sheet": Entry(_wavy, known=True),
-    "mammoth": Entry(lambda s: (data.mammoth(s), None), known=True),
+    "mammoth": Entry(lambda s: (point_sets.mammoth(s), None), known=True),
     "lidar": Entry(_array("lidar_lonestar", "xyz"), known=True),
     "torus": Entry(_torus, known=True),
     "shuttle": Entry(_river("shuttle.csv.gz"), known=True),
@@ -263,7 +262,7 @@ COLLECTION = {
     "CT": Entry(_ct(_OPENKBP, (7, 7, 3)), known=True),
     "CT, fine": Entry(_ct(_RTOG, (7, 7, 3)), known=True),
     "Frey faces": Entry(_array("frey_faces_1965x560", "X"), known=True, few=True),
-    "cells": Entry(data.cells, known=True, few=True),
+    "cells": Entry(point_sets.cells, known=True, few=True),
     "MNIST": Entry(lambda s: load_mnist(s.find("mnist")), known=True),
     "COIL-20": Entry(_array("coil20_1440x1024", "X", "y"), known=True, few=True),
     "Isomap faces": Entry(_array("isomap_faces_698x1024", "X"), known=True, few=True),

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
 from experiments.benchmarks.collection import COLLECTION, load
-from experiments.page import Page, grouped, standard_error
+from experiments.pages import Page, grouped, standard_error
 from experiments.runner import Experiment, Row, Settings
 
 COORDINATES = (2, 10, 50)

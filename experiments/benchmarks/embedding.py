@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.benchmarks import data
+from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart, foregone, measure
 from experiments.benchmarks.peers import EMBEDDERS, setups, warm_up
 from experiments.benchmarks.plots import growth_lines
-from experiments.page import Page, grouped, legend_below, number, percent, score, size
+from experiments.pages import Page, grouped, legend_below, number, percent, score, size
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import coordinate_recovery, knn_accuracy, neighbor_preservation
 
@@ -30,7 +30,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 def run(case: Row, settings: Settings) -> Row:
     """Embed, and compare with what is known about the data."""
     on_roll, n = case["data"] == "roll", case["n"]
-    X, truth = data.swiss_roll(n) if on_roll else data.mnist(settings, "all", n)
+    X, truth = point_sets.swiss_roll(n) if on_roll else point_sets.mnist(settings, "all", n)
     method = EMBEDDERS[case["method"]]
     warm_up(method, X)
     Y, cost = measure(lambda: method.run(X, case["seed"]))
@@ -38,7 +38,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def _on_roll(Y: np.ndarray, intrinsic: np.ndarray) -> Row:
-    rows = data.sample_rows(len(Y), SAMPLE)
+    rows = point_sets.sample_rows(len(Y), SAMPLE)
     length, height = coordinate_recovery(Y[rows], intrinsic[rows])
     kept = neighbor_preservation(intrinsic[rows], Y[rows], n_neighbors=NEIGHBORS)
     return {"length": length, "height": height, "kept": kept}

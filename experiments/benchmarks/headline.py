@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import trigpoint as tp
-from experiments.benchmarks import data
+from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import (
     TARGET_COLUMNS,
     apart,
@@ -19,7 +19,7 @@ from experiments.benchmarks.measuring import (
     timed,
     warm_up,
 )
-from experiments.page import Cell, Page, number, size
+from experiments.pages import Cell, Page, number, size
 from experiments.runner import Experiment, Row, Settings
 
 NEIGHBORS = 25
@@ -42,7 +42,7 @@ def estimator(k: int, m: int) -> tp.LaplacianEigenmaps:
 
 def run(case: Row, settings: Settings) -> Row:
     """Bare scipy, the pipeline, bare scipy again; then the selection by itself."""
-    X, _ = data.swiss_roll(case["n"])
+    X, _ = point_sets.swiss_roll(case["n"])
     warm_up(estimator(200, 100), X)
     settle()
     # Taken before scipy runs, so memory that scipy leaves behind counts against the pipeline.

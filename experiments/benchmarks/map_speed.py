@@ -7,7 +7,7 @@ import numpy as np
 from experiments.benchmarks.maps import warm_up
 from experiments.benchmarks.measuring import apart, measure
 from experiments.benchmarks.peers import MAPPERS
-from experiments.page import Page, number, size
+from experiments.pages import Page, number, size
 from experiments.runner import Experiment, Row, Settings
 
 COLUMNS = 50

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.neighbors import NearestNeighbors
 
-from experiments.benchmarks import data
+from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart, measure, timed
 from experiments.benchmarks.peers import MAPPERS, Method, setups
-from experiments.page import Page, grouped, mean, number, percent, score, size
+from experiments.pages import Page, grouped, mean, number, percent, score, size
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, rank_correlation
 
@@ -85,7 +85,7 @@ def _measured(
     if cost["seconds"] < TWICE:
         again, _ = method.run(fitted, seed + 1000)
         found["stability"] = 1 - float(procrustes(Y, again)[2])
-    rows = data.sample_rows(len(Y), SHOWN)
+    rows = point_sets.sample_rows(len(Y), SHOWN)
     colors = _colors(fitted, labels, train)[rows]
     found["picture"] = {"map": packed(Y[rows]), "colors": _text(colors)}
     return found
@@ -94,20 +94,20 @@ def _measured(
 def load(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
     """Points, and their classes where there are any."""
     if kind == "roll":
-        return data.swiss_roll(n)[0], None
+        return point_sets.swiss_roll(n)[0], None
     if kind == "mnist":
-        return data.mnist(settings, "all", n)
+        return point_sets.mnist(settings, "all", n)
     if kind == "coil":
-        return data.coil(settings)
+        return point_sets.coil(settings)
     if kind == "cells":
-        return data.cells(settings)
+        return point_sets.cells(settings)
     if kind == "patches":
-        return data.patches(settings, n)
+        return point_sets.patches(settings, n)
     if kind == "mammoth":
-        X = data.mammoth(settings)
-        return X[data.sample_rows(len(X), n)], None
-    X = data.real(settings, kind)
-    return X[data.sample_rows(len(X), n)].astype(np.float32), None
+        X = point_sets.mammoth(settings)
+        return X[point_sets.sample_rows(len(X), n)], None
+    X = point_sets.real(settings, kind)
+    return X[point_sets.sample_rows(len(X), n)].astype(np.float32), None
 
 
 def split(kind: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +126,7 @@ def warm_up(method: Method, X: np.ndarray) -> None:
 
 def kept(X: np.ndarray, Y: np.ndarray, new: np.ndarray, placed: np.ndarray) -> Row:
     """Share of the nearest fitted points that are nearest in the map, of fitted and new points."""
-    rows = data.sample_rows(len(X), SAMPLE)
+    rows = point_sets.sample_rows(len(X), SAMPLE)
     own = rows[:, None]
     return {
         "kept": _shared(neighbors(X, X[rows], own), neighbors(Y, Y[rows], own)),

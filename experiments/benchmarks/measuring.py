@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
-from experiments.page import Cell, number
+from experiments.pages import Cell, number
 from experiments.runner import MissingDataError, Row, Settings
 
 FIT_LIMIT, QUICK_FIT_LIMIT = 600, 10  # seconds

@@ -17,7 +17,7 @@ from experiments.benchmarks.measuring import (
     target,
     warm_up,
 )
-from experiments.page import Cell, Page, size
+from experiments.pages import Cell, Page, size
 from experiments.runner import Experiment, Row, Settings
 
 BLOCK = 1_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.page import grouped, median
+from experiments.pages import grouped, median
 from experiments.runner import Row
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
-from experiments.benchmarks import data
+from experiments.benchmarks import point_sets
 from experiments.internals import Landmarks, Pool, local_covariances, nearest
-from experiments.page import Page, grouped
+from experiments.pages import Page, grouped
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, nystrom_error, shortcut_rate
 
@@ -79,7 +79,7 @@ def load(kind: str, n: int, settings: Settings) -> Points:
     """`n` rows in float32, in random order."""
     rng = np.random.default_rng(0)
     if kind in ("roll", "groups"):
-        X, intrinsic = data.swiss_roll(n)
+        X, intrinsic = point_sets.swiss_roll(n)
         return Points(X, intrinsic=intrinsic) if kind == "roll" else _with_groups(X, rng)
     if kind == "bowl":
         return Points(tp.datasets.make_fish_bowl(n, random_state=0)[0].astype(np.float32))
@@ -95,15 +95,15 @@ def _real(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray
     if kind == "digits":
         return load_digits(return_X_y=True)
     if kind == "mnist":
-        both = [data.mnist(settings, split, n) for split in ("train", "test")]
+        both = [point_sets.mnist(settings, split, n) for split in ("train", "test")]
         return np.concatenate([X for X, _ in both]), np.concatenate([y for _, y in both])
     if kind == "coil":
-        return data.coil(settings)
+        return point_sets.coil(settings)
     if kind == "mammoth":
-        return data.mammoth(settings), None
+        return point_sets.mammoth(settings), None
     if kind == "lidar":
-        return data.lidar(settings), None
-    return data.patches(settings, n, "rtog" if kind == "fine patches" else "openkbp")
+        return point_sets.lidar(settings), None
+    return point_sets.patches(settings, n, "rtog" if kind == "fine patches" else "openkbp")
 
 
 def _with_groups(X: np.ndarray, rng: np.random.Generator) -> Points:
@@ -191,7 +191,10 @@ class _Measures:
         pooled = np.bincount(labels[rows, 0], minlength=len(marks)) * len(X) / len(rows)
         found = {
             "trace": nystrom_error(
-                X[data.sample_rows(len(X), ERROR_SAMPLE)], marks, self.bandwidth, relative=True
+                X[point_sets.sample_rows(len(X), ERROR_SAMPLE)],
+                marks,
+                self.bandwidth,
+                relative=True,
             ),
             "radius": distances.max(),
             "rms": np.sqrt(np.mean(distances**2)),

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
-from experiments.benchmarks import data
 from experiments.benchmarks.measuring import apart
 from experiments.benchmarks.plots import logarithmic
 from experiments.internals import gaussian_kernel
-from experiments.page import Cell, Page, duration, grouped, legend_below
+from experiments.pages import Cell, Page, duration, grouped, legend_below
 from experiments.paper.table1 import COUNTS, SURFACES
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import nystrom_error, optimal_error
@@ -103,7 +102,7 @@ def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn again for every seed."""
     if kind in MADE:
         return SURFACES[kind].make(1000, SCALES[kind], seed)
-    return data.real(settings, kind)
+    return point_sets.real(settings, kind)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -151,7 +150,7 @@ def run(case: Row, settings: Settings) -> Row:
             began = time.perf_counter()
             fitted = sampler.fit(X)
             spent = time.perf_counter() - began
-            measured = X[data.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
+            measured = X[point_sets.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
             seconds.append(spent)
             errors.append(nystrom_error(measured, fitted.landmarks_, bandwidth, relative=True))
         found["errors"].append(float(np.mean(errors)))
@@ -166,7 +165,7 @@ def _optimum(case: Row, settings: Settings) -> list[float]:
     kind, counts, bandwidth = case["data"], case["k"], case["bandwidth"]
     if kind not in MADE:
         X = points(kind, 0, settings)
-        measured = X[data.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
+        measured = X[point_sets.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
         return _best_rank(measured, counts, bandwidth).tolist()
     found = [
         optimal_error(points(kind, seed, settings), bandwidth, counts, relative=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from experiments.benchmarks import data
+from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import ONE_SEED_FROM, apart, foregone, measure
 from experiments.benchmarks.peers import SELECTORS, setups, warm_up
 from experiments.benchmarks.plots import growth_lines, logarithmic
-from experiments.page import (
+from experiments.pages import (
     Page,
     duration,
     grouped,
@@ -46,12 +46,12 @@ def run(case: Row, settings: Settings) -> Row:
     method, k = SELECTORS[case["method"]], case["k"]
     options = {"bandwidth": case["bandwidth"]} if case["method"] == EXACT else {}
     if case["data"] == "roll":
-        X = data.swiss_roll(case["n"])[0]
+        X = point_sets.swiss_roll(case["n"])[0]
     else:
-        X = data.mnist(settings, "train", case["n"])[0]
+        X = point_sets.mnist(settings, "train", case["n"])[0]
     warm_up(method, X, k, **options)
     landmarks, cost = measure(lambda: method.run(X, k, case["seed"], **options))
-    sample = X[data.sample_rows(len(X), ERROR_SAMPLE)]
+    sample = X[point_sets.sample_rows(len(X), ERROR_SAMPLE)]
     return {
         **cost,
         "radius": coverage_radius(X, landmarks),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from experiments.internals import knn_labels
-from experiments.page import Page, grouped, mean
+from experiments.pages import Page, grouped, mean
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BHATTACHARYYA,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments.internals import knn_labels
-from experiments.page import (
+from experiments.pages import (
     CORRECTED,
     PAIRED_TEST,
     Comparison,

@@ -17,7 +17,7 @@ from experiments.data import (
     load_patches,
     split_rows,
 )
-from experiments.page import Page, legend_below
+from experiments.pages import Page, legend_below
 from experiments.paper import classification
 from experiments.paper.classification import (
     BHATTACHARYYA,

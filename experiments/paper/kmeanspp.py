@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.page import Page, column, grouped
+from experiments.pages import Page, column, grouped
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, ExactDPP, KMeansPlusPlus
 

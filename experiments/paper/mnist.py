@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import t
 
 from experiments.data import load_mnist
-from experiments.page import Page, legend_below
+from experiments.pages import Page, legend_below
 from experiments.paper import classification
 from experiments.paper.classification import (
     BHATTACHARYYA,

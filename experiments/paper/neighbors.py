@@ -19,7 +19,7 @@ from experiments.internals import (
     thread_count,
     weighted_graph,
 )
-from experiments.page import Page, column, grouped, standard_error
+from experiments.pages import Page, column, grouped, standard_error
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KNNGraph
 from trigpoint.datasets import make_swiss_roll

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.data import UNIT_HU, WINDOW_HU, load_patches
-from experiments.page import Comparison, Page, column, compare, grouped, holm
+from experiments.pages import Comparison, Page, column, compare, grouped, holm
 from experiments.paper import classification
 from experiments.paper.classification import (
     BHATTACHARYYA,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.internals import knn_labels
-from experiments.page import PAIRED_TEST, Page, compare, legend_below
+from experiments.pages import PAIRED_TEST, Page, compare, legend_below
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
@@ -143,8 +143,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             {BANDWIDTH_PAPER:g}, {GRAPH_NEIGHBORS} graph neighbors with a link if either is among
             the nearest of the other, diagonal covariances with a ridge of 0.01, the printed
             extension, division by lambda, and images that are binary above {mnist.THRESHOLD:g}.
-            60,000 and 10,000 digits, 80,000 and {headneck.N_TEST:,} patches of one split, which are the same
-            for all draws."""
+            60,000 and 10,000 digits, 80,000 and {headneck.N_TEST:,} patches of one split, which are
+            the same for all draws."""
         )
     numbers = {len(_found(rows, *place)) for place in _places(rows)}
     page.text(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.page import (
+from experiments.pages import (
     PAIRED_TEST,
     Comparison,
     Page,

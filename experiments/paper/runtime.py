@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data import TRAIN_SHARE, load_mnist, load_patches, split_rows
-from experiments.page import Page, column, grouped, legend_below, with_error
+from experiments.pages import Page, column, grouped, legend_below, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
 from experiments.runner import Experiment, Row, Settings

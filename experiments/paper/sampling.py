@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.page import (
+from experiments.pages import (
     PAIRED_TEST,
     Comparison,
     Page,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.page import PAIRED_TEST, Page, column, compare, grouped, with_error
+from experiments.pages import PAIRED_TEST, Page, column, compare, grouped, with_error
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, ExactDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll

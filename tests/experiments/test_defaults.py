@@ -5,7 +5,7 @@ import pytest
 
 from experiments.benchmarks import collection, defaults
 from experiments.benchmarks.defaults import DEFAULT, KERNEL, PRINCIPAL, UNIFORM, cross_fitted
-from experiments.page import Page
+from experiments.pages import Page
 from experiments.runner import MissingDataError, Settings
 
 # Two settings of the grid.

@@ -17,7 +17,7 @@ from experiments.internals import (
     local_covariances,
     regularize,
 )
-from experiments.page import column
+from experiments.pages import column
 from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling, table1
 from experiments.runner import Settings
 from trigpoint import EfficientDPP

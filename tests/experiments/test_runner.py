@@ -10,7 +10,7 @@ import pytest
 from reproducing import reproduce
 
 from experiments import benchmarks, paper, runner
-from experiments.page import Page
+from experiments.pages import Page
 from experiments.runner import (
     KINDS,
     Experiment,

@@ -151,7 +151,7 @@ def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray)
 def _rank(values: np.ndarray, ranks: np.ndarray) -> None:
     """Count for each value how many are less, or equal and before it; without branches."""
     for b in range(len(values)):
-        value, greater = values[b], 0
+        value, greater = values[b], np.int64(0)
         for a in range(b):
             is_less = np.int64(value < values[a])
             ranks[a] += is_less

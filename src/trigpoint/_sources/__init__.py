@@ -5,8 +5,7 @@ applies a model to all of them. Each format has a file of its own and a line in 
 """
 
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import Columns
+from trigpoint._sources.base import Columns, Source
 from trigpoint._sources.opening import open_source
 from trigpoint._sources.writers import Output, check_output, open_output
 

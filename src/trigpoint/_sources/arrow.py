@@ -13,16 +13,8 @@ import pyarrow.parquet
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import (
-    Columns,
-    check_shape,
-    choose_columns,
-    listed,
-    point_dtype,
-    refuse_columns,
-    refuse_key,
-)
+from trigpoint._sources.base import Columns, Source, check_shape, point_dtype
+from trigpoint._sources.choosing import choose_columns, listed, refuse_columns, refuse_key
 from trigpoint._sources.problems import naming_errors
 
 SUFFIXES = (".parquet", ".pq")

@@ -1,7 +1,6 @@
-"""Choice of an array by its key, of columns by name or number, and of a floating type."""
+"""Choice of an array by its key, and of columns by name or number."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -18,71 +17,6 @@ _LISTED, _PASTED = 20, 60
 
 # Shapes and types of the arrays in a file, by name.
 Members = Mapping[str, tuple[Sequence[int], np.dtype]]
-
-
-def point_dtype(dtype: Any, what: str) -> np.dtype:
-    """Return the floating type that numbers of `dtype` are read as, or reject `what`.
-
-    float32 and float64 are preserved; float16 becomes float32; integers and booleans float64.
-    """
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
-        return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    raise ParameterValueError(
-        f"{what} holds values of type {dtype}, not numbers: convert it to float64 first", "X"
-    )
-
-
-def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
-    """Return `shape` as (rows, columns), or reject an array that does not hold points."""
-    shape = tuple(shape)
-    if len(shape) != 2:
-        raise ParameterValueError(
-            f"{name} has shape {shape}. Expected 2D array, got {len(shape)}D array instead: points "
-            "are rows. Reshape your data with .reshape(-1, 1) if there is one column, or with "
-            ".reshape(1, -1) if there is one point",
-            "X",
-        )
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
-        if count < 1:
-            raise ParameterValueError(
-                f"{name} has 0 {what}(s) (shape={shape}) while a minimum of 1 is required: pass "
-                "a table with rows and columns",
-                "X",
-            )
-    return int(shape[0]), int(shape[1])
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Names, number and type of the columns of points."""
-
-    names: tuple[str, ...] | None
-    count: int
-    dtype: np.dtype  # float32 or float64.
-    sparse: bool = False  # Whether blocks are CSR arrays.
-
-
-def described(
-    shape: Sequence[int],
-    dtype: Any,
-    name: str,
-    columns: Any = None,
-    names: Sequence[str] | None = None,
-) -> tuple[int, np.ndarray | None, Columns]:
-    """Check a table whose columns share a type, and choose columns as `choose_columns` does.
-
-    Returns the number of rows, the positions of the chosen columns, or None for all, and the
-    description of these.
-    """
-    n, count = check_shape(shape, name)
-    kind, chosen = point_dtype(dtype, name), None
-    if columns is not None:
-        chosen = choose_columns(columns, count, names, name)
-        names, count = names and [names[number] for number in chosen], len(chosen)
-    return n, chosen, Columns(None if names is None else tuple(names), count, kind)
 
 
 def choose_columns(

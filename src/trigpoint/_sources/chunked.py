@@ -9,8 +9,8 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.base import Source, stays_sparse
-from trigpoint._sources.choosing import Members, choose_member, described, refuse_key
+from trigpoint._sources.base import Source, described, stays_sparse
+from trigpoint._sources.choosing import Members, choose_member, refuse_key
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
 _BAND_BYTES = 256 * 2**20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.page import Comparison, Page, column, compare, holm, number
+from experiments.pages import Comparison, Page, column, compare, holm, number
 
 
 def test_a_page_has_text_tables_and_a_picture(tmp_path):
