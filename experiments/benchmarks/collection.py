@@ -11,6 +11,7 @@ import numpy as np
 from sklearn import datasets
 
 import trigpoint as tp
+from experiments.benchmarks import point_sets
 from experiments.data import cut_patches, load_mnist
 from experiments.runner import Settings
 

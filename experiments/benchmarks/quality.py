@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
+from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart
 from experiments.benchmarks.plots import logarithmic
 from experiments.internals import gaussian_kernel
