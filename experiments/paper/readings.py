@@ -92,7 +92,8 @@ def cases(settings: Settings) -> Iterator[Row]:
             for scheme in SCHEMES:
                 for name, reading in READINGS.items():
                     if reading.quick >= settings.quick and _concerns(reading, data, scheme):
-                        yield {"data": data, "scheme": scheme, "reading": name, "seed": seed}
+                        case = {"data": data, "scheme": scheme, "reading": name, "seed": seed}
+                        yield case | {"k": QUICK_LANDMARKS if settings.quick else reading.k}
 
 
 def _concerns(reading: Reading, data: str, scheme: str) -> bool:
@@ -106,9 +107,8 @@ def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
     data, reading, quick = case["data"], READINGS[case["reading"]], settings.quick
     task = _task(data, settings.find(data), reading.threshold, quick)
-    k = QUICK_LANDMARKS if quick else reading.k
     wanted = QUICK_COMPONENTS if quick else N_COMPONENTS[data]
-    emb = estimator(task, PUBLISHED, case["scheme"], k, wanted, case["seed"])
+    emb = estimator(task, PUBLISHED, case["scheme"], case["k"], wanted, case["seed"])
     changed = {f"graph__{name}": value for name, value in reading.of_graph.items()}
     emb.set_params(extension=reading.extension, **changed).fit(task.train)
     train, test = emb.transform(task.train), emb.transform(task.test)
