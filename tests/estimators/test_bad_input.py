@@ -44,6 +44,7 @@ def test_reports_of_huge_and_tiny_values(scale, X, tmp_path):
         (lambda X: [*X.astype(str).tolist()[:-1], ["1", "up"]], ValueError, "'up' .* in row 59"),
         (lambda X: [[*X[0], "x"]], ValueError, r"'x' instead of a number in row 0, column 2"),
         (lambda X: np.full((5, 2), {}, dtype=object), TypeError, r"X has {} .* in row 0, column 0"),
+        (lambda X: np.array([[X, 1]], dtype=object), ValueError, r"X has array.* row 0, column 0"),
         (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),
         (lambda X: csr_array(X * 1j), ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: np.zeros(9, "f8,f8"), ValueError, r"array of records: pass pandas.DataFrame\(X"),

@@ -313,11 +313,11 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
     )
     parser.add_argument(
         "--metric",
-        choices=("euclidean", "cosine", "seuclidean"),
         default="euclidean",
-        help="cosine compares directions only, for embedding vectors and word counts; seuclidean "
-        "divides each column by its standard deviation, for columns in different units (default: "
-        "euclidean)",
+        metavar="NAME",
+        help="euclidean; cosine, which compares only directions, for embedding vectors and word "
+        "counts; or seuclidean, which divides each column by its standard deviation, for columns "
+        "in different units (default: euclidean)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"

@@ -264,10 +264,9 @@ def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterErro
 
 def _is_number(value: Any) -> bool:
     try:
-        np.asarray(value).astype(np.float64)
+        return np.asarray(value).astype(np.float64).ndim == 0
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def check_magnitude(

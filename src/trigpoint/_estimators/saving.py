@@ -31,10 +31,9 @@ FORMAT, FORMAT_VERSION = "trigpoint", 2
 
 # Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = GRAPHS | {
-    name: getattr(samplers, name)
-    for name in samplers.__all__
-    if isinstance(getattr(samplers, name), type)
-    if issubclass(getattr(samplers, name), BaseEstimator)
+    name: kind
+    for name, kind in vars(samplers).items()
+    if isinstance(kind, type) and issubclass(kind, BaseEstimator)
 }
 
 # Exceptions that an inconsistent or malicious file may raise while it is loaded.
@@ -232,8 +231,11 @@ def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
     from trigpoint import _estimators
 
-    found = (getattr(_estimators, name) for name in _estimators.__all__)
-    return {kind.__name__: kind for kind in found if isinstance(kind, type)}
+    return {
+        name: kind
+        for name, kind in vars(_estimators).items()
+        if isinstance(kind, type) and issubclass(kind, Embedding)
+    }
 
 
 def _described(fit: Fit) -> dict[str, Any]:
