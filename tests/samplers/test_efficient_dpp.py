@@ -16,7 +16,8 @@ from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._samplers import EfficientDPP, drawing
-from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
+from trigpoint._samplers.drawing import LandmarkDraw, Race
+from trigpoint._samplers.window import Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Points among which wrong samplers show clearly.
@@ -69,7 +70,7 @@ def test_the_same_test_rejects_a_wrong_sampler(wrong, runs):
 def test_compiled_draw_has_the_distribution_of_the_definition(name):
     """The one loop of small data, as the loop over an index above."""
     draw = LandmarkDraw(TreeIndex(POINTS), 3, 5, Repulsion(name, 0.8), np.random.default_rng(0))
-    assert draw._races
+    assert isinstance(draw.decider, Race)
     draws = fast_draws(**(SETTING | {"repulsion": name}), rng=np.random.default_rng(5))
     assert fit_to(SETTING | {"repulsion": REPULSIONS[name]}, draws) > SIGNIFICANCE
 

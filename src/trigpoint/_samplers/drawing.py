@@ -5,18 +5,16 @@ reach, so the weights of all points are kept only if proposals are drawn from th
 are few.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._numerics.gaussian import REPULSIONS
-from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
+from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Repulsion, Screen, Window
 
 # Most proposals drawn at once, and most examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
@@ -32,41 +30,6 @@ RACE_UP_TO = 200_000
 # Where a search has listed the neighbors of landmarks, up to this many row numbers are kept, for
 # the weights of all points and for covariances. If there are more, they are searched again.
 NEIGHBORS_KEPT = 2**24
-
-
-class Repulsion:
-    """The logarithm of a repulsion function of squared distances, with its bandwidth.
-
-    Parameters
-    ----------
-    repulsion : {"welsch", "sin2"} or callable
-        As for `EfficientDPP`.
-    bandwidth : float
-    """
-
-    def __init__(self, repulsion: Any, bandwidth: float) -> None:
-        self.name = repulsion
-        self.bandwidth = bandwidth
-        self.precision = 1 / bandwidth**2
-        self.is_compiled = isinstance(repulsion, str)
-        self.is_sine = self.is_compiled and repulsion == "sin2"
-        self._function: Callable[[np.ndarray, float], np.ndarray] = repulsion
-        if not callable(repulsion):
-            self._function = REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]
-
-    def __call__(self, squares: np.ndarray) -> np.ndarray:
-        """Logarithms of the factors at some squared distances."""
-        if self.is_compiled:
-            from trigpoint._kernels.tree_search import log_factors
-
-            return log_factors(squares, self.precision, self.is_sine)
-        factors = self._function(np.sqrt(squares), self.bandwidth)
-        if not ((factors >= 0) & (factors <= 1)).all():
-            raise ParameterValueError(
-                f"repulsion={self.name!r} returned values outside 0 to 1", "repulsion"
-            )
-        with np.errstate(divide="ignore"):
-            return np.log(factors)
 
 
 class Proposals:
@@ -105,6 +68,165 @@ class Proposals:
         return rows, self._top + np.log(self._whole[rows] / self._scale)
 
 
+class Decided(NamedTuple):
+    """What became of some proposals.
+
+    Attributes
+    ----------
+    used : int
+        Number of proposals decided, the first ones.
+    accepted : int64 ndarray
+        Places of those that were accepted.
+    found : Neighborhoods
+        Theirs.
+    few : bool
+        Whether so few are accepted that more proposals should be drawn at once.
+    """
+
+    used: int
+    accepted: np.ndarray
+    found: Neighborhoods
+    few: bool
+
+
+class Race:
+    """Proposals decided by one compiled loop, which keeps the weights of all points up to date."""
+
+    fewest = _FORESEEN
+    most = _MOST_PROPOSALS
+
+    def __init__(self, index: NeighborIndex, m: int, repulsion: Repulsion) -> None:
+        self._index: Any = index
+        self._m, self._repulsion = m, repulsion
+        # Logarithms, because weights could underflow.
+        self._logs = np.zeros(len(index.points))
+
+    def decide(
+        self, rows: np.ndarray, thresholds: np.ndarray, wanted: int, rejections: int
+    ) -> Decided:
+        """Decide in order until `wanted` are accepted or so many are rejected."""
+        from trigpoint._kernels.tree_search import race
+
+        accepted, last_rows = np.empty((2, wanted), dtype=np.int64)
+        squared_radii = np.empty(wanted)
+        used, count, searches = race(
+            self._index.tree,
+            rows,
+            thresholds,
+            self._index.points,
+            self._m,
+            self._logs,
+            self._repulsion.precision,
+            self._repulsion.is_sine,
+            rejections,
+            accepted,
+            squared_radii,
+            last_rows,
+        )
+        self._index.n_searches += searches
+        accepted = accepted[:count]
+        points = self._index.points[rows[accepted]]
+        found = Neighborhoods(points, self._m, squared_radii[:count], last_rows[:count])
+        return Decided(used, accepted, found, few=count < used / 8)
+
+    def add(self, found: Neighborhoods) -> None:
+        """Add landmarks, which have repelled all points already."""
+
+    def exclude(self, rows: np.ndarray) -> None:
+        """Exclude duplicates of a landmark."""
+        self._logs[rows] = -np.inf
+
+    def log_weights(self) -> np.ndarray:
+        """Logarithms of the weights of all points."""
+        return self._logs
+
+
+class Windows:
+    """Proposals decided in windows, by weights that follow from the landmarks drawn so far.
+
+    Parameters
+    ----------
+    index, k, m, repulsion, n_threads, queries_at_once
+        As for `LandmarkDraw`.
+    found : list of Neighborhoods
+        Of the landmarks drawn so far; the draw appends to it.
+    """
+
+    def __init__(
+        self,
+        index: NeighborIndex,
+        k: int,
+        m: int,
+        repulsion: Repulsion,
+        found: list[Neighborhoods],
+        n_threads: int,
+        queries_at_once: int | None,
+    ) -> None:
+        self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
+        n, n_features = index.points.shape
+        self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
+        # A screen needs bounds of distances, which products give, and repulsion that is known to
+        # grow with them.
+        is_screened = index.name != "tree" and repulsion.is_compiled
+        self._screen = Screen(index, repulsion) if is_screened else None
+        # Logarithms of the weights of all points, once they are needed, and how many records of
+        # landmarks have repelled them.
+        self._logs: np.ndarray | None = None
+        self._n_repelled = 0
+        # Duplicates of landmarks that have more of them than neighbors.
+        self._excluded = np.zeros(n, dtype=bool)
+        self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
+        # Proposals that are examined are compared in pairs: fewer if there are very many columns.
+        affordable = block_rows(8 * n_features)
+        self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, affordable))
+        self.fewest = min(self._most_foreseen, 8 * self._queries_at_once)
+        # Without a screen, the points of all proposals are fetched.
+        self.most = _MOST_PROPOSALS if is_screened else min(_MOST_PROPOSALS, affordable)
+
+    def decide(
+        self, rows: np.ndarray, thresholds: np.ndarray, wanted: int, rejections: int
+    ) -> Decided:
+        """Decide in order until `wanted` are accepted or so many are rejected."""
+        passed = np.flatnonzero(~self._excluded[rows])
+        if self._screen is not None:
+            passed = passed[self._screen.passes(rows[passed], thresholds[passed])]
+            # As many as are examined at once; the numbers of the others serve the next window.
+            most = self._most_foreseen
+            rows = rows[: passed[most]] if len(passed) > most else rows
+            passed = passed[:most]
+        elif self._logs is not None:
+            # Where many proposals were rejected, most of the next ones will be.
+            logs = self.log_weights()
+            passed = passed[thresholds[passed] <= logs[rows[passed]] + SUM_ROUNDING]
+        window = Window(self._index, self._drawn, self._m, rows, thresholds, passed)
+        few = window.n_waiting < self.fewest
+        decided = window.run(wanted, rejections, self._queries_at_once, self.fewest)
+        return Decided(*decided, few)
+
+    def add(self, found: Neighborhoods) -> None:
+        """Add landmarks and how far they repel."""
+        self._drawn.add(found)
+        if self._screen is not None:
+            self._screen.repel(found)
+
+    def exclude(self, rows: np.ndarray) -> None:
+        """Exclude duplicates of a landmark."""
+        self._excluded[rows] = True
+
+    def log_weights(self) -> np.ndarray:
+        """Logarithms of the weights of all points, brought up to date."""
+        if self._logs is None:
+            self._logs = np.zeros(len(self._excluded))
+        if self._n_repelled < len(self._found):
+            new = Neighborhoods.joined(self._found[self._n_repelled :])
+            for rows, squares in self._index.members(new):
+                self._logs[rows] += self._repulsion(squares)
+                self._logs[rows[squares == 0]] = -np.inf
+            self._n_repelled = len(self._found)
+        self._logs[self._excluded] = -np.inf
+        return self._logs
+
+
 class LandmarkDraw:
     """A draw of `k` landmarks by Algorithm 2; iterating over it yields rows as they are accepted.
 
@@ -134,6 +256,8 @@ class LandmarkDraw:
         Proposals decided so far.
     found : list of Neighborhoods
         What the landmarks drawn so far repel; members are listed unless they are many.
+    decider : Race or Windows
+        Accepts or rejects proposals.
     """
 
     def __init__(
@@ -147,169 +271,64 @@ class LandmarkDraw:
         n_threads: int = 1,
         queries_at_once: int | None = None,
     ) -> None:
-        self._index, self._k, self._m = index, k, m
-        self._n, n_features = index.points.shape
-        self._repulsion, self._rng = repulsion, rng
+        self._index, self._k, self._rng = index, k, rng
+        self._n = index.points.shape[0]
         self.n_drawn = self.n_proposals = 0
-        # Landmarks so far, and how many of these records have repelled the weights of all points.
         self.found: list[Neighborhoods] = []
-        self._n_repelled = 0
         self._keeps_members = True
-        # A race keeps logarithms of all weights, which could underflow themselves. In products, a
-        # screen needs bounds of distances, and repulsion that is known to grow with them.
-        is_tree = index.name == "tree"
-        self._races = is_tree and repulsion.is_compiled and self._n <= RACE_UP_TO
-        self._logs = np.zeros(self._n) if self._races else None
-        self._drawn = None if self._races else DrawnLandmarks(index, k, repulsion, n_threads)
-        is_screened = not is_tree and repulsion.is_compiled
-        self._screen = Screen(index, repulsion) if is_screened else None
-        # Duplicates of landmarks that have more of them than neighbors, if there are any.
-        self._excluded: np.ndarray | None = None
-        self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
-        # Proposals that are examined are compared in pairs: fewer if there are very many columns.
-        self._affordable = block_rows(8 * n_features)
-        self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, self._affordable))
+        self.decider: Race | Windows
+        if index.name == "tree" and repulsion.is_compiled and self._n <= RACE_UP_TO:
+            self.decider = Race(index, m, repulsion)
+        else:
+            self.decider = Windows(index, k, m, repulsion, self.found, n_threads, queries_at_once)
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        patience = min(self._n, _PATIENCE)
-        foreseen = min(self._most_foreseen, 8 * self._queries_at_once)
-        fewest = size = _FORESEEN if self._races else foreseen
-        most = min(_MOST_PROPOSALS, self._n)
-        if self._screen is None:
-            # Without a screen, the points of all proposals are fetched.
-            most = min(most, self._affordable)
+        decider, patience = self.decider, min(self._n, _PATIENCE)
+        size, most = decider.fewest, min(decider.most, self._n)
         proposals, rejected = Proposals(self._n), 0
         numbers = np.empty((0, 2))
         while self.n_drawn < self._k:
             if rejected == patience:
                 proposals, rejected = self._weighted_proposals(), 0
                 # The first of them are accepted, and repel many of the others.
-                size = fewest
+                size = decider.fewest
             if len(numbers) < size:
-                # Numbers left over from the last window come first.
+                # Numbers left over from the last decisions come first.
                 more = self._rng.random((size - len(numbers), 2))
                 numbers = np.concatenate([numbers, more])
             rows, log_weights = proposals.draw(numbers[:, 0])
             thresholds = np.log1p(-numbers[:, 1]) + log_weights
             # Weights change after the last rejection, however many proposals are drawn at once.
             wanted, rejections = self._k - self.n_drawn, patience - rejected
-            if self._races:
-                used, accepted, found = self._race(rows, thresholds, wanted, rejections)
-                few = len(accepted) < used / 8
-            else:
-                window = self._window(rows, thresholds)
-                few = window.n_waiting < foreseen
-                used, accepted, found = window.run(
-                    wanted, rejections, self._queries_at_once, foreseen
-                )
-            self._add(found)
-            if few:
+            decided = decider.decide(rows, thresholds, wanted, rejections)
+            self._add(decided.found)
+            if decided.few:
                 size = max(size, min(4 * size, most))
-            numbers = numbers[used:]
-            self.n_proposals += used
-            self.n_drawn += len(accepted)
-            rejected += used - len(accepted)
-            yield rows[accepted]
+            numbers = numbers[decided.used :]
+            self.n_proposals += decided.used
+            self.n_drawn += len(decided.accepted)
+            rejected += decided.used - len(decided.accepted)
+            yield rows[decided.accepted]
 
     def _add(self, found: Neighborhoods) -> None:
         """Remember landmarks and exclude their duplicates, even more of them than neighbors."""
         for place in np.flatnonzero(found.squared_radii == 0):
-            same = self._index.copies(found.points[place])
-            if self._logs is not None:
-                self._logs[same] = -np.inf
-            if self._excluded is None:
-                self._excluded = np.zeros(self._n, dtype=bool)
-            self._excluded[same] = True
-        if self._drawn is not None:
-            self._drawn.add(found)
-        if self._screen is not None:
-            self._screen.repel(found)
+            self.decider.exclude(self._index.copies(found.points[place]))
+        self.decider.add(found)
         if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:
             self._keeps_members = False
-            self.found = [replace(some, members=None) for some in self.found]
+            self.found[:] = [replace(some, members=None) for some in self.found]
         members = found.members if self._keeps_members else None
         self.found.append(replace(found, members=members, bounds=None))
 
-    def _race(
-        self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int
-    ) -> tuple[int, np.ndarray, Neighborhoods]:
-        """Decide proposals in order by one compiled loop, which keeps all weights up to date.
-
-        It ends when `most` are accepted or this many are rejected. Returns the number of proposals
-        decided, the accepted ones (their places in `rows`), and their neighborhoods.
-        """
-        from trigpoint._kernels.tree_search import race
-
-        index: Any = self._index
-        assert self._logs is not None
-        accepted, last_rows = np.empty((2, most), dtype=np.int64)
-        squared_radii = np.empty(most)
-        used, count, searches = race(
-            index.tree,
-            rows,
-            thresholds,
-            index.points,
-            self._m,
-            self._logs,
-            self._repulsion.precision,
-            self._repulsion.is_sine,
-            rejections,
-            accepted,
-            squared_radii,
-            last_rows,
-        )
-        index.n_searches += searches
-        accepted = accepted[:count]
-        points = index.points[rows[accepted]]
-        return (
-            used,
-            accepted,
-            Neighborhoods(points, self._m, squared_radii[:count], last_rows[:count]),
-        )
-
-    def _window(self, rows: np.ndarray, thresholds: np.ndarray) -> Window:
-        """Proposals to decide: all of them, or those that a screen does not reject."""
-        assert self._drawn is not None
-        passed = np.arange(len(rows))
-        if self._excluded is not None:
-            passed = np.flatnonzero(~self._excluded[rows])
-        if self._screen is not None:
-            passed = passed[self._screen.passes(rows[passed], thresholds[passed])]
-            # As many as are examined at once; the numbers of the others serve the next window.
-            most = self._most_foreseen
-            rows = rows[: passed[most]] if len(passed) > most else rows
-            passed = passed[:most]
-        elif self._logs is not None:
-            # Where many proposals were rejected, most of the next ones will be.
-            self._repel_all()
-            may_pass = thresholds[passed] <= self._logs[rows[passed]] + SUM_ROUNDING
-            passed = passed[may_pass]
-        return Window(self._index, self._drawn, self._m, rows, thresholds, passed)
-
-    def _repel_all(self) -> None:
-        """Bring the weights of all points up to date."""
-        assert self._logs is not None
-        if self._n_repelled == len(self.found):
-            return
-        new = Neighborhoods.joined(self.found[self._n_repelled :])
-        for rows, squares in self._index.members(new):
-            self._logs[rows] += self._repulsion(squares)
-            self._logs[rows[squares == 0]] = -np.inf
-        self._n_repelled = len(self.found)
-        if self._excluded is not None:
-            self._logs[self._excluded] = -np.inf
-
     def _weighted_proposals(self) -> Proposals:
         """Proposals in proportion to the current weights."""
-        if self._logs is None:
-            self._logs = np.zeros(self._n)
-        if not self._races:
-            self._repel_all()
-        if self._logs.max() == -np.inf:
+        log_weights = self.decider.log_weights()
+        if log_weights.max() == -np.inf:
             raise ParameterValueError(
                 f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "
                 f"{self._n} points coincides with a landmark or has zero weight; choose "
                 f"n_landmarks <= {self.n_drawn} or remove duplicated points",
                 "n_landmarks",
             )
-        return Proposals(self._n, self._logs)
+        return Proposals(self._n, log_weights)
