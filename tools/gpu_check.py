@@ -60,7 +60,7 @@ def check_messages(device: torch.device) -> int:
     X, n_failed = cloud(2000, 3), 0
     warnings.simplefilter("error")
     for name, value, message in (
-        ("smooth", 1e4, "1 of 2,000 points are more than ten bandwidths"),
+        ("smooth", 1e4, "1 of 2,000 points is more than ten bandwidths"),
         ("smooth", np.nan, "NaN in row 1234, column 0"),
         ("cosine", 0.0, "only zeros in row 1234"),
     ):

@@ -54,7 +54,7 @@ def test_usage_errors_import_nothing_slow():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["demo", "--points", "many"], "'many' is not a whole number, 1 or more"),
+        (["demo", "--points", "many"], "'many' is invalid: pass a whole number of at least 1"),
         (["demo", "--seed", "-1"], "argument --seed: "),
         (["survey"], "invalid choice: 'survey'"),
         (["info", "x.npy", "200"], "unrecognized arguments: 200"),

@@ -173,7 +173,7 @@ def test_silence_unless_asked_for(capsys):
     assert capsys.readouterr() == ("", "")
     reporter(True)("points", 1, 1)
     assert capsys.readouterr().err == "points: 0 s\n"
-    with pytest.raises(TypeError, match="verbose='yes' is neither a switch nor a function"):
+    with pytest.raises(TypeError, match="verbose='yes' is neither True, False nor a function"):
         reporter("yes")
 
 

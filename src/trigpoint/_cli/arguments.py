@@ -109,7 +109,11 @@ def _add_embed(commands: _Commands) -> None:
     )
     add(
         "--extension",
-        type=lambda text: text if text in ("smooth", "graph", "all") else count(text),
+        type=lambda text: (
+            text
+            if text in ("smooth", "graph", "all")
+            else _whole(text, 1, ", or smooth, graph or all")
+        ),
         metavar="smooth|graph|all|N",
         help="landmarks that determine the coordinates of a point: the nearest ones by local "
         "linear fits, those linked to the nearest ones, all, or the N nearest (default: chosen "
@@ -308,7 +312,7 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
         "--landmarks",
         type=lambda text: text if text == "auto" else _whole(text, fewest, ", or auto"),
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, 10000 for a map, or every distinct "
+        help="number of landmarks, or auto (default: 1000, or 10000 for a map; every distinct "
         "point if there are fewer)",
     )
     parser.add_argument(
@@ -372,6 +376,6 @@ def _cluster(text: str) -> int | str:
 def _whole(text: str, low: int, otherwise: str = "") -> int:
     if not text.isdecimal() or int(text) < low:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number, {low} or more{otherwise}"
+            f"{text!r} is invalid: pass a whole number of at least {low}{otherwise}"
         )
     return int(text)

@@ -177,8 +177,9 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"columns {listed_names(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
-            "variance; if the columns differ in units, add --metric seuclidean",
+            f"{DOMINANT_SHARE:.1%} of the variance is in "
+            f"{listed_names(names[j] for j in dominant)}; if the columns have different units, add "
+            "--metric seuclidean",
         )
 
 

@@ -130,8 +130,8 @@ def _inspected(source: Source) -> _Found:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
         shown["scales"] = (
-            f"columns {dominant} hold {DOMINANT_SHARE:.1%} of the variance; if columns differ in "
-            "units, keep --metric seuclidean, which divides each by its standard deviation"
+            f"{DOMINANT_SHARE:.1%} of the variance is in {dominant}; if the columns have different "
+            "units, keep --metric seuclidean (it divides each column by its standard deviation)"
         )
     if outliers := listed(found["outliers"]):
         among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
@@ -148,7 +148,10 @@ def _next_command(
     """Return the shell command that embeds the points."""
     path = Path(split_place(options.input)[0])
     # A name that begins like an option is given with its folder.
-    stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
+    stem, here = path.absolute().name.partition(".")[0], "./" if path.name.startswith("-") else ""
+    if path.is_dir() and path.absolute() == Path.cwd():
+        # Outputs inside a folder that is read are refused.
+        here = "../"
     suffix = ".npy"
     if is_table(path):
         suffix = ".parquet" if ".parquet" in path.name.lower() or path.is_dir() else ".csv"

@@ -270,21 +270,32 @@ def _is_number(value: Any) -> bool:
 
 
 def check_magnitude(
-    X: np.ndarray | csr_array, name: str = "X", *, may_be_tiny: bool = False
+    X: np.ndarray | csr_array,
+    name: str = "X",
+    *,
+    may_be_tiny: bool = False,
+    rows: int | np.ndarray | None = None,
 ) -> None:
     """Reject values whose squared distances would overflow or underflow.
 
-    A few points among others of a known scale, such as new points, may be near the origin.
+    A few points among others of a known scale, such as new points, may be near the origin. `rows`
+    is the number of the first row, or the numbers of all rows, for the message.
     """
     info = np.finfo(X.dtype)
     # Distances of a thousandth of the largest value should still be resolved.
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
-        fail = "overflow" if largest > high else "vanish in"
+        where, fail, remedy = "", "vanish in", "rescale"
+        if largest > high:
+            fail, remedy = "overflow", "correct that value, or rescale"
+            if rows is not None:
+                dense = X if isinstance(X, np.ndarray) else X.toarray()
+                first = int(np.flatnonzero((np.abs(dense) > high).any(axis=1))[0])
+                where = f" in row {rows[first] if isinstance(rows, np.ndarray) else rows + first}"
         raise ParameterValueError(
-            f"{name} has values up to {largest:.3g}, whose squared distances {fail} {X.dtype}: "
-            f"rescale {name} to values between {low:.0e} and {high:.0e}",
+            f"{name} has values up to {largest:.3g}{where}, whose squared distances {fail} "
+            f"{X.dtype}: {remedy} {name} to values between {low:.0e} and {high:.0e}",
             name,
         )
 

@@ -159,7 +159,7 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
     if metric is None:
         raise ParameterValueError(
             f"the model was fitted with a metric of your own, {name!r}, which is not in the file: "
-            f"pass it, as in tp.load(path, metric={name}(...))",
+            "pass an object of that name as metric",
             "metric",
         )
     space = UserSpace(metric)

@@ -168,9 +168,10 @@ def rows_at_once(extension: Extension) -> int:
 
 def warn_of_far(n_far: int, n_points: int) -> None:
     """Warn about points that are far from all landmarks."""
+    verb = "is" if n_far == 1 else "are"
     warn_user(
         FarPointsWarning(
-            f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
+            f"{n_far:,} of {n_points:,} points {verb} more than ten bandwidths away from every "
             "landmark, so their coordinates are unreliable: check the units and the order of the "
             "columns, or add landmarks near such points"
         )

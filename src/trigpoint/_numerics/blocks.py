@@ -176,8 +176,8 @@ def reporter(verbose: Any) -> Report:
         return report
     if not isinstance(verbose, (Integral, np.bool_)):
         raise ParameterTypeError(
-            f"verbose={short(verbose)} is neither a switch nor a function: pass True, False, or a "
-            "function of the stage, the amount done and the total",
+            f"verbose={short(verbose)} is neither True, False nor a function: pass one of them; a "
+            "function gets the stage, the amount done and the total",
             "verbose",
         )
     if not verbose:

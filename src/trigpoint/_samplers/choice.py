@@ -173,9 +173,10 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     left_out = len(chosen.points) - len(first)
     if not left_out:
         return chosen
+    verb = "was" if left_out == 1 else "were"
     note = CoincidingLandmarksWarning(
-        f"the sampler chose {left_out} landmarks that coincide with others; they were left out: "
-        "remove duplicated points or use EfficientDPP, whose landmarks are distinct"
+        f"{counted(left_out, 'landmark')} coincided with others and {verb} left out: remove "
+        "duplicated points or use EfficientDPP, whose landmarks are distinct"
     )
     found = chosen.neighborhoods
     return replace(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterError
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
@@ -38,7 +39,7 @@ class Selection:
 
 def select(
     X: Any,
-    sampler: Any = 1000,
+    sampler: Any = None,
     *,
     metric: Any = "euclidean",
     random_state: Any = None,
@@ -51,9 +52,9 @@ def select(
     ----------
     X : array-like, sparse array, table, path or anything else that `open_source` accepts
         The data. If it has very many rows, the subset is drawn from a random sample of them.
-    sampler : int, "auto", sampler or None, default=1000
+    sampler : None, int, "auto", sampler or row numbers, default=None
         Number of points to draw with `EfficientDPP`, or any sampler; see the parameter `landmarks`
-        of the estimators. With ``None``, all distinct rows if there are no more than 1,000.
+        of the estimators. ``None`` draws 1,000, or takes all distinct rows if there are no more.
     metric : str or object, default="euclidean"
         Distance, as for the estimators.
     random_state : None, int, RandomState or Generator, default=None
@@ -80,8 +81,13 @@ def select(
     """
     run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
     source = open_source(X)
-    pool = pool_for(sampler, source, space, run.rng)
-    chosen = draw_landmarks(sampler, pool, run, fewest=1)
+    try:
+        pool = pool_for(sampler, source, space, run.rng)
+        chosen = draw_landmarks(sampler, pool, run, fewest=1)
+    except ParameterError as error:
+        if error.parameter != "landmarks":
+            raise
+        raise type(error)(str(error).replace("landmarks", "sampler"), "sampler") from None
     for note in chosen.notes:
         warn_user(note)
     points = chosen.points

@@ -69,8 +69,13 @@ def check_target(path: str | os.PathLike[str], reading: Iterable[Path] = ()) -> 
     """
     name, target = os.fspath(path), followed(path)
     folder = target.parent
-    if any(target.is_relative_to(os.path.realpath(source)) for source in reading):
-        raise ParameterValueError(f"{name} is being read: write to another file", "out")
+    for source in map(os.path.realpath, reading):
+        if target == Path(source):
+            raise ParameterValueError(f"{name} is being read: write to another file", "out")
+        if target.is_relative_to(source):
+            raise ParameterValueError(
+                f"{name} is in the folder that is being read: write to another folder", "out"
+            )
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {Path(name).parent} to write {name} in")
     if not os.access(folder, os.W_OK | os.X_OK):

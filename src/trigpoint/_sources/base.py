@@ -309,8 +309,9 @@ def point_dtype(dtype: Any, what: str) -> np.dtype:
         return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
     if dtype.kind in "biu":
         return np.dtype(np.float64)
+    problem = "which is not supported" if dtype.kind == "f" else "not numbers"
     raise ParameterValueError(
-        f"{what} holds values of type {dtype}, not numbers: convert it to float64 first", "X"
+        f"{what} holds values of type {dtype}, {problem}: convert it to float64 first", "X"
     )
 
 
@@ -361,7 +362,7 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
         # Points of one block may all be near the origin.
-        check_magnitude(block, name, may_be_tiny=True)
+        check_magnitude(block, name, may_be_tiny=True, rows=rows)
     return block
 
 

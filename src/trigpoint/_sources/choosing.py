@@ -15,6 +15,9 @@ _KEY_MARK = "::"
 # Most names in a message, and most columns in a remedy, which is there to be pasted.
 _LISTED, _PASTED = 20, 60
 
+# Names of columns that number the rows, which no message advises to take for points.
+NUMBERING = ("id", "index")
+
 # Shapes and types of the arrays in a file, by name.
 Members = Mapping[str, tuple[Sequence[int], np.dtype]]
 
@@ -76,6 +79,7 @@ def refuse_columns(
     """
     if not refused:
         return
+    numeric = [name for name in numeric if name.lower() not in NUMBERING]
     verb = "does" if len(refused) == 1 else "do"
     problem = f"{', '.join(refused[:5])} of {source} {verb} not hold numbers"
     if not numeric:
@@ -86,7 +90,7 @@ def refuse_columns(
         chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
         remedy = f"leave it out with tp.open_source(X, columns={chosen})"
     else:
-        remedy = "choose other columns"
+        remedy = "choose others with tp.open_source(X, columns=[...])"
     raise ParameterValueError(f"{problem}: {remedy}", "X" if columns is None else "columns")
 
 

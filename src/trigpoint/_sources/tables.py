@@ -16,7 +16,7 @@ from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources.anndata import read_obs
 from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parquet_table
 from trigpoint._sources.atomic import atomic_write
-from trigpoint._sources.choosing import choose_name, split_place
+from trigpoint._sources.choosing import NUMBERING, choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
 from trigpoint._sources.text import (
     Layout,
@@ -67,7 +67,9 @@ def _kind(column: Any, name: str) -> str:
         return "boolean"
     if types.is_integer(kind) and _COUNTER.fullmatch(name) and not column.null_count:
         numbers = column.to_numpy(zero_copy_only=False)
-        if len(numbers) and np.array_equal(numbers, numbers[0] + np.arange(len(numbers))):
+        steps = np.diff(np.sort(numbers) if name.lower() in NUMBERING else numbers)
+        # Consecutive numbers, or identifiers in any order.
+        if len(numbers) and (steps > 0 if name.lower() in NUMBERING else steps == 1).all():
             return "row label"
     if holds_numbers(kind):
         return "number"

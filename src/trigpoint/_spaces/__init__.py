@@ -14,12 +14,15 @@ from scipy.sparse import csr_array, issparse
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite, refuse_zero_rows
 from trigpoint._common.errors import DamagedFileError, ParameterTypeError, ParameterValueError
-from trigpoint._neighbors.sparse import Points, dense_blocks, read_only
+from trigpoint._neighbors.sparse import Points, dense_blocks, read_only, take_rows
 from trigpoint._numerics.blocks import row_blocks
 
 # Rows that column variances are summed over at once: a fixed number, so that every memory layout
 # gives the same bits.
 _MEASURED_ROWS = 2**14
+
+# Relative differences that rounding alone may make.
+_ROUNDING = 1e-3
 
 
 class Space:
@@ -54,10 +57,14 @@ class Space:
                 for part in dense_blocks(found):
                     numbers = rows[part] if np.ndim(rows) else rows + part.start
                     refuse_non_finite(found[part].toarray(), name, first_row=numbers)
-            check_magnitude(found, name, may_be_tiny=True)
+            check_magnitude(found, name, may_be_tiny=True, rows=rows)
         except ParameterValueError as error:
-            raise ParameterValueError(str(error), "metric") from None
+            raise self._refused(error) from None
         return found
+
+    def _refused(self, error: ParameterValueError) -> ParameterValueError:
+        """Return the error about Euclidean rows that are not usable."""
+        return ParameterValueError(str(error), "metric")
 
     def _map(self, block: Points, rows: Any) -> Points:
         """Return the Euclidean rows of a block, which need not be finite."""
@@ -200,10 +207,32 @@ class UserSpace(Space):
 
     def fit(self, rows: Points) -> Self:
         self.given.fit(read_only(rows))
+        # One row alone shows whether the rows around it matter, by more than rounding.
+        if rows.shape[0] > 1:
+            alone, among = (
+                take_rows(self._map(rows[:count], 0), np.array([0])) for count in (1, 2)
+            )
+            if (np.abs(alone - among) > _ROUNDING * np.abs(among).max()).any():
+                raise ParameterValueError(
+                    f"metric={self.name!r} maps row 0 to other values when row 1 is in the same "
+                    "block: compute every row from itself and from what fit has learned",
+                    "metric",
+                )
         return self
 
+    def _refused(self, error: ParameterValueError) -> ParameterValueError:
+        problem = str(error).partition(":")[0]
+        return ParameterValueError(f"{problem}: correct what the metric returns", "metric")
+
     def _map(self, block: Points, rows: Any) -> Points:
-        found = self.given(read_only(block))
+        try:
+            found = self.given(read_only(block))
+        except AttributeError as error:
+            raise ParameterValueError(
+                f"metric={self.name!r} failed ({error}): correct it; if fit sets that attribute, "
+                "load the model with a fitted object, or add arrays() and from_arrays(arrays)",
+                "metric",
+            ) from error
         if issparse(found):
             return csr_array(found, dtype=block.dtype)  # type: ignore[call-overload]  # SciPy stubs
         found = np.asarray(found)
