@@ -66,6 +66,12 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     # Rows of more columns are measured in this many principal components.
     _most_columns: float = np.inf
 
+    # What reports, verdicts and model files need to know of an estimator.
+    _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
+    _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
+    _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
+    _has_eigenvalues = True  # One for each coordinate.
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks among the rows of `X` and embed them.
 
@@ -179,6 +185,17 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     def _extension(self, fit: Fit) -> Extension:
         """Prepare the extension to other points, from the record alone."""
 
+    def _stored(self, fit: Fit) -> dict[str, np.ndarray]:
+        """Return the `extras` of a fit that a model file holds."""
+        return fit.extras
+
+    def _check_restored(self, fit: Fit) -> None:
+        """Check the `extras` of a fit that was read from a model file; see `model_arrays`."""
+
+    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return eigenvalues of the fitted operator, and the same as increasing sizes, to plot."""
+        raise NotImplementedError
+
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         """Set the fitted attributes."""
         coordinates = fit.spectrum.coordinates
@@ -192,7 +209,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         }
         landmarks = replace(fit.landmarks, neighborhoods=None)
         self.fitted_ = replace(
-            fit, landmarks=landmarks, parameters=parameters, landmark_coordinates=coordinates
+            fit,
+            landmarks=landmarks,
+            parameters=parameters,
+            landmark_coordinates=coordinates,
+            method=type(self).__name__,
+            title=vars(type(self)).get("_title", type(self).__name__),
+            equal_scales=self._equal_scales,
+            unhelpful=self._unhelpful,
         )
         self.model_ = model
         # Measured on an earlier fit.

@@ -62,7 +62,7 @@ def test_points_far_outside_of_the_projection_are_far(rng):
     emb = tp.LandmarkMap(landmarks=100, n_iter=20, random_state=0).fit(X)
     outside = X[:5].copy()
     outside[:, 70] = 1e4
-    assert emb.fitted_.projection.components.shape == (80, 50)
+    assert emb.fitted_.extras["components"].shape == (80, 50)
     with pytest.warns(FarPointsWarning, match="5 of 5 points"):
         emb.transform(outside)
 

@@ -192,7 +192,7 @@ def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph
         if bridges:
             notes = (*notes, DisconnectedGraphWarning("the graph is in pieces"))
         graph = LandmarkGraph(None, None, np.array(bridges).reshape(-1, 2), None, notes)
-        fit = Fit("LaplacianEigenmaps", None, None, 0.0, graph)
+        fit = Fit(None, None, 0.0, graph)
         yield replace(fit, extended_by=extended_by, decided={"graph": name}), kept
 
     return made

@@ -66,12 +66,12 @@ def test_eigenvectors_that_were_passed_over_are_shown_too(roll):
     all_of_them = tp.LaplacianEigenmaps(
         30, landmarks=emb.landmark_indices_, graph=tp.KNNGraph(10), random_state=0
     ).fit(roll[0])
-    leading = leading_eigenvalues(emb.fitted_)
+    leading = leading_eigenvalues(emb)
     np.testing.assert_allclose(leading.values, all_of_them.eigenvalues_, rtol=1e-6)
     np.testing.assert_allclose(leading.values[leading.used], emb.eigenvalues_, rtol=1e-6)
     assert leading.used[0]
     assert not leading.used[1], "on a roll the second is a function of the first"
-    assert leading.gap == leading_eigenvalues(all_of_them.fitted_).gap
+    assert leading.gap == leading_eigenvalues(all_of_them).gap
     found = drawn(plot.spectrum(emb))
     np.testing.assert_allclose(found["coordinate"][:, 0] - 1, np.flatnonzero(leading.used))
 
@@ -83,7 +83,7 @@ def test_equal_eigenvalues_are_told_apart():
     emb = tp.LaplacianEigenmaps(
         4, landmarks=60, graph=tp.KNNGraph(4, metric="euclidean"), random_state=0
     )
-    leading = leading_eigenvalues(emb.fit(ring).fitted_)
+    leading = leading_eigenvalues(emb.fit(ring))
     assert leading.used[:6].tolist() == [True] * 4 + [False] * 2
 
 

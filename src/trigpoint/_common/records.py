@@ -74,19 +74,22 @@ class Fit:
     built from it.
     """
 
-    method: str  # The name of the estimator's class.
     landmarks: Landmarks
     spectrum: Spectrum
     dimension: float  # Local dimension of the points.
     graph: LandmarkGraph | None = None  # None for kernel PCA and maps.
-    bandwidth: float | None = None  # Bandwidth of the kernel of kernel PCA.
-    kernel_means: np.ndarray | None = None  # Its mean at each landmark (k,).
-    geodesics: np.ndarray | None = None  # Path lengths over the graph (k, k), for Isomap.
-    projection: Projection | None = None  # Components in which a map measures distances.
+    # Arrays that only this estimator has, by name, such as the geodesics of Isomap.
+    extras: dict[str, np.ndarray] = field(default_factory=dict)
     extended_by: str | int = "auto"  # The extension in use, with "auto" resolved.
     decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
+    # What follows is filled in when the fit is complete, or loaded from a file.
     # Parameters of the fit, which may have been changed on the estimator since; without `n_jobs`
     # and `verbose`, which do not affect the result.
     parameters: dict[str, Any] = field(default_factory=dict)
     # Coordinates (k, l) of the landmarks: those of the spectrum, or as smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    method: str = ""  # The name of the estimator's class.
+    # Attributes of that class; `Embedding` explains them.
+    title: str = ""
+    equal_scales: bool = False
+    unhelpful: frozenset[str] = frozenset()

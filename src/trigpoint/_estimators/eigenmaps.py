@@ -86,8 +86,7 @@ class MarkovEmbedding(GraphEmbedding):
                     "shows no new direction: choose eigenvectors='independent'"
                 )
                 spectrum = replace(spectrum, notes=(*spectrum.notes, note))
-        decided = {"eigenvectors": which}
-        return Fit(type(self).__name__, landmarks, spectrum, 0.0, graph, decided=decided)
+        return Fit(landmarks, spectrum, 0.0, graph, decided={"eigenvectors": which})
 
     @abstractmethod
     def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
@@ -260,12 +259,19 @@ class LaplacianEigenmaps(MarkovEmbedding):
         self.verbose = verbose
 
     _extensions = (*MarkovEmbedding._extensions, "published")
+    _title = "Laplacian eigenmaps"
+    _equal_scales = False
 
     def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
         return laplacian_eigenmaps(graph.weights, n_components, which)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues
+
+    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        assert self.fitted_.graph is not None
+        values = self._spectrum(self.fitted_.graph, count, "leading").eigenvalues
+        return values, values
 
 
 class DiffusionMaps(MarkovEmbedding):
@@ -333,6 +339,8 @@ class DiffusionMaps(MarkovEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _title = "Diffusion maps"
+
     def _check_parameters(self) -> Space:
         check_positive("alpha", self.alpha, zero=True, high=1.0)
         check_positive("time", self.time, zero=True)
@@ -344,3 +352,9 @@ class DiffusionMaps(MarkovEmbedding):
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return fit.spectrum.eigenvalues
+
+    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        # Without the diffusion time, for which small eigenvalues may vanish.
+        alpha = float(self.fitted_.parameters["alpha"])
+        values = diffusion_maps(self.graph_, count, alpha=alpha).eigenvalues
+        return values, 1 - values

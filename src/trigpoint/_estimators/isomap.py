@@ -1,7 +1,6 @@
 """Isomap: geodesics over the landmark graph."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
+from trigpoint._estimators.model_arrays import MOST_COMPUTED, check_division, require
 from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import AllLandmarks, support_of
 from trigpoint._spectrum import classical_scaling
@@ -43,7 +43,8 @@ class Isomap(GraphEmbedding):
     Attributes
     ----------
     fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_, extension_
-        As for `LaplacianEigenmaps`. ``fitted_.geodesics`` has the path lengths between landmarks.
+        As for `LaplacianEigenmaps`. ``fitted_.extras["geodesics"]`` has the path lengths between
+        landmarks.
     graph_, bridges_, dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -64,6 +65,7 @@ class Isomap(GraphEmbedding):
 
     # With straight lines to every landmark, there would be no geodesics.
     _extensions = ("auto", "smooth", "graph")
+    _unhelpful = frozenset({"Isomap"})
 
     def __init__(
         self,
@@ -102,20 +104,41 @@ class Isomap(GraphEmbedding):
             if (far := _far_landmark(landmarks.points)) is None:
                 raise
             raise far_row(far, landmarks.indices) from None
-        return Fit("Isomap", landmarks, spectrum, 0.0, graph, geodesics=paths)
+        return Fit(landmarks, spectrum, 0.0, graph, extras={"geodesics": paths})
 
     def _weighted(self, fit: Fit) -> Extension:
         graph = fit.graph
         assert graph is not None
-        if fit.geodesics is None:
-            # A model file leaves them out.
-            check_pairs(fit.landmarks.points)
-            fit = replace(fit, geodesics=dijkstra(graph.lengths, directed=False))
-        assert fit.geodesics is not None
         ordinary = ordinary_edges(graph)
         support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, graph.bandwidths)
+        return GeodesicExtension.prepare(support, _geodesics(fit), fit.spectrum, graph.bandwidths)
+
+    def _stored(self, fit: Fit) -> dict[str, np.ndarray]:
+        return fit.extras if len(fit.landmarks.points) > MOST_COMPUTED else {}
+
+    def _check_restored(self, fit: Fit) -> None:
+        check_division(fit.spectrum)
+        k, paths = len(fit.landmarks.points), fit.extras.get("geodesics")
+        if paths is None:
+            # Computed paths would take memory that the size of the file does not announce.
+            require(k <= MOST_COMPUTED, "paths")
+        else:
+            require(paths.shape == (k, k) and paths.dtype.kind == "f", "paths")
+            require(bool((paths >= 0).all()), "paths")
+
+    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        values = classical_scaling(_geodesics(self.fitted_), count).eigenvalues
+        return values, 1 / values
+
+
+def _geodesics(fit: Fit) -> np.ndarray:
+    """Return the path lengths between landmarks, which a model file may leave out."""
+    if "geodesics" in fit.extras:
+        return fit.extras["geodesics"]
+    check_pairs(fit.landmarks.points)
+    assert fit.graph is not None
+    return dijkstra(fit.graph.lengths, directed=False)
 
 
 def check_pairs(landmarks: np.ndarray) -> None:

@@ -10,6 +10,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import check_pairs
+from trigpoint._estimators.model_arrays import check_division, require
 from trigpoint._extension.weighted import KernelExtension, support_of
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
@@ -88,6 +89,8 @@ class KernelPCA(Embedding):
         self.verbose = verbose
 
     _extensions = ("all",)
+    _title = "Kernel PCA"
+    _unhelpful = frozenset({"KernelPCA"})
 
     def _check_parameters(self) -> Space:
         if self.bandwidth is not None:
@@ -111,25 +114,33 @@ class KernelPCA(Embedding):
                 "bandwidth",
             )
         fit = Fit(
-            "KernelPCA",
             landmarks,
             kernel_pca(kernel, n_components),
             local_dimension(pool.points, len(points)),
-            bandwidth=bandwidth,
-            kernel_means=kernel.mean(axis=0),
+            extras={"bandwidth": np.array([bandwidth]), "means": kernel.mean(axis=0)},
             extended_by=self.extension,
+            decided={"bandwidth": f"{bandwidth:.4g}"},
         )
         return fit, self._extension(fit)
 
     def _extension(self, fit: Fit) -> Extension:
-        assert fit.bandwidth is not None
-        assert fit.kernel_means is not None
         points = fit.landmarks.points
-        bandwidths = np.full(len(points), fit.bandwidth)
+        bandwidths = np.full(len(points), fit.extras["bandwidth"])
         support = support_of(fit.extended_by, points, bandwidths, None)
-        return KernelExtension.prepare(support, fit.kernel_means, fit.spectrum)
+        return KernelExtension.prepare(support, fit.extras["means"], fit.spectrum)
+
+    def _check_restored(self, fit: Fit) -> None:
+        bandwidth, means = fit.extras["bandwidth"], fit.extras["means"]
+        require(bandwidth.shape == (1,) and bandwidth[0] > 0, "bandwidth")
+        require(means.shape == (len(fit.landmarks.points),), "means")
+        check_division(fit.spectrum)
+
+    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        kernel = gaussian_kernel(self.landmarks_.astype(np.float64), self.bandwidth_)
+        values = kernel_pca(kernel, count).eigenvalues
+        return values, 1 / values
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
         self.eigenvalues_ = fit.spectrum.eigenvalues
-        self.bandwidth_ = fit.bandwidth
+        self.bandwidth_ = float(fit.extras["bandwidth"][0])

@@ -10,9 +10,10 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError
-from trigpoint._common.records import Extension, Fit, Landmarks, Spectrum
+from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
+from trigpoint._estimators.model_arrays import require
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
@@ -84,8 +85,8 @@ class LandmarkMap(Embedding):
     Attributes
     ----------
     fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_
-        As for `LaplacianEigenmaps`. Above 50 columns, ``fitted_.projection`` has the principal
-        components in which distances are measured.
+        As for `LaplacianEigenmaps`. Above 50 columns, ``fitted_.extras`` has the ``center`` and the
+        principal ``components`` in which distances are measured.
     dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     masses_ : ndarray of shape (k,)
@@ -137,6 +138,9 @@ class LandmarkMap(Embedding):
     extension = "auto"
     # Principal components and searches among all points need every coordinate.
     _takes_sparse = False
+    _title = "Map"
+    _unhelpful = frozenset({"LandmarkMap", "Isomap", "n_components"})
+    _has_eigenvalues = False
 
     def _check_parameters(self) -> Space:
         space = super()._check_parameters()
@@ -181,11 +185,10 @@ class LandmarkMap(Embedding):
             report=run.report,
         )
         fit = Fit(
-            "LandmarkMap",
             replace(landmarks, masses=masses),
             Spectrum(positions, np.empty(0)),
             dimension,
-            projection=pool.projection,
+            extras=pool.projection._asdict() if pool.projection else {},
         )
         if self.refine:
             fit = self._refined(pool, fit, run)
@@ -267,7 +270,14 @@ class LandmarkMap(Embedding):
         return replace(fit, landmarks=landmarks, spectrum=Spectrum(positions, np.empty(0)))
 
     def _extension(self, fit: Fit) -> Extension:
-        return MapExtension.prepare(fit.landmarks.points, fit.spectrum.coordinates, fit.projection)
+        projection = Projection(**fit.extras) if fit.extras else None
+        return MapExtension.prepare(fit.landmarks.points, fit.spectrum.coordinates, projection)
+
+    def _check_restored(self, fit: Fit) -> None:
+        if fit.extras:
+            d, (center, components) = fit.landmarks.points.shape[1], Projection(**fit.extras)
+            shapes = center.shape == (d,) and components.ndim == 2 and len(components) == d
+            require(shapes and center.dtype == components.dtype == np.float64, "projection")
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)

@@ -20,14 +20,14 @@ from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._common.records import Fit
 from trigpoint._embedding import HOW_IT_RUNS, Embedding
 from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require
+from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require, under
 from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._graphs import GRAPHS
 from trigpoint._model import Model
 from trigpoint._sources import Columns
 from trigpoint._spaces import SPACES, Space, UserSpace
 
-FORMAT, FORMAT_VERSION = "trigpoint", 2
+FORMAT, FORMAT_VERSION = "trigpoint", 3
 
 # Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = GRAPHS | {
@@ -57,7 +57,7 @@ def save_model(
             "loaded again: save one of those, or use pickle"
         )
     fit, model = estimator.fitted_, estimator.model_
-    arrays = as_arrays(fit)
+    arrays = as_arrays(fit, estimator._stored(fit))
     for name, values in model.space.arrays().items():
         values = np.asarray(values)
         if values.dtype.kind not in "biuf":
@@ -70,7 +70,6 @@ def save_model(
         "estimator": type(estimator).__name__,
         "parameters": _described(fit),
         "space": model.space.name,
-        "bandwidth": fit.bandwidth,
         "dimension": fit.dimension,
         "extension": fit.extended_by,
         "decided": fit.decided,
@@ -190,16 +189,17 @@ def _restored(
         require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     else:
         check_count("extension", extended_by)
-    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"], extended_by)
+    fit = fit_from_arrays(arrays, n_euclidean, extended_by, estimator._has_eigenvalues)
     dimension = float(described["dimension"])
     require(0 <= dimension < float("inf"), "dimension")
     decided = {str(name): str(value) for name, value in described["decided"].items()}
-    fit = replace(fit, dimension=dimension, extended_by=extended_by, decided=decided)
+    fit = replace(fit, dimension=dimension, decided=decided)
     estimator.n_features_in_ = columns.count
     if columns.names is not None:
         estimator.feature_names_in_ = np.array(columns.names, dtype=object)
     estimator.stage_seconds_ = {}
     with np.errstate(divide="raise", invalid="raise", over="raise"):
+        estimator._check_restored(fit)
         estimator._set_fitted(fit, Model(columns, space, estimator._extension(fit)))
     return estimator
 
@@ -216,9 +216,7 @@ def _columns(described: dict[str, Any]) -> Columns:
 def _space(
     name: str, arrays: dict[str, np.ndarray], columns: Columns, given: UserSpace | None
 ) -> Space:
-    own = {
-        key.removeprefix(_SPACE): values for key, values in arrays.items() if key.startswith(_SPACE)
-    }
+    own = under(arrays, _SPACE)
     require(all(bool(np.isfinite(values).all()) for values in own.values()), "metric")
     if given is not None:
         if own and hasattr(given.given, "from_arrays"):

@@ -93,6 +93,7 @@ def gather(
     check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n
     landmarks = fitted.landmarks.points
+    what = counted(len(landmarks), "landmark") if n is None else counted(n, "point")
     if n is None and color is not None:
         raise ParameterValueError(
             "color needs one value per row of X, but X was not passed: pass both", "color"
@@ -110,7 +111,7 @@ def gather(
         addresses = things.shown_addresses(drawn.rows)
         texts = things.shown_texts(drawn.rows)
     return Content(
-        title=title or _title(fitted, n),
+        title=title or f"{fitted.title} of {what}",
         fitted=fitted,
         sample=drawn,
         coordinates=_coordinates(subject, drawn),
@@ -250,17 +251,6 @@ def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
         ]
         derived.append(number_column("neighbors lost", np.concatenate(lost), np.uint16))
     return derived
-
-
-def _title(fitted: Any, n: int | None) -> str:
-    what = counted(len(fitted.landmarks.points), "landmark") if n is None else counted(n, "point")
-    words = {
-        "LaplacianEigenmaps": "Laplacian eigenmaps",
-        "DiffusionMaps": "Diffusion maps",
-        "KernelPCA": "Kernel PCA",
-        "LandmarkMap": "Map",
-    }
-    return f"{words.get(fitted.method, fitted.method)} of {what}"
 
 
 def _versions() -> dict[str, str]:

@@ -31,9 +31,6 @@ _SCRIPTS = (
 # Most edges drawn: ordinary and odd ones.
 _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
-# Distances are meaningful in these embeddings, so both axes share one scale.
-_EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
-
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
 # Lines of the verdict that bars or figures show.
@@ -132,7 +129,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "landmarks": k,
         # Landmark values follow those of the sample, unless the landmarks are the sample.
         "firstLandmark": 0 if sample is None else len(cells),
-        "equalScales": content.fitted.method in _EQUAL_SCALES,
+        "equalScales": content.fitted.equal_scales,
         "labelColors": PAGE_LABELS,
         "accent": PAGE_ACCENT,
         "components": _n_components(content),

@@ -12,7 +12,6 @@ def used_parameters(fitted: Any) -> dict[str, str]:
     chosen = {
         "landmarks": len(fitted.landmarks.points),
         "extension": fitted.extended_by,
-        "bandwidth": fitted.bandwidth,
         **fitted.decided,
     }
     texts = {}

@@ -58,6 +58,8 @@ class Quality:
         The change most likely to help, with the exact parameter; empty if there is none.
     method : str
         Name of the estimator.
+    unhelpful : frozenset of str
+        Estimators and parameters that the verdict does not recommend, such as the estimator itself.
     parameters : dict
         Parameters of the fit.
     n_points, n_features, n_components, n_landmarks : int
@@ -112,6 +114,7 @@ class Quality:
     """
 
     method: str
+    unhelpful: frozenset[str]
     parameters: dict[str, Any]
     n_points: int
     n_features: int
@@ -214,8 +217,8 @@ class Quality:
     def figures(self) -> dict[str, Any]:
         """Return what was measured, in numbers, by name, and the verdict."""
         names = [field.name for field in fields(self)]
-        # Arrays and parameters of the fit are left out.
-        left_out = {"parameters", "rows", "distortion", "queries", "embedded_queries"}
+        # Arrays and facts about the fit are left out.
+        left_out = {"parameters", "unhelpful", "rows", "distortion", "queries", "embedded_queries"}
         words = {"grade": self.grade, "verdict": self.verdict, "remedy": self.remedy}
         numbers = {name: getattr(self, name) for name in names if name not in left_out}
         if np.isnan(self.dimension):
@@ -281,6 +284,7 @@ def assess(
         edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads))
     return Quality(
         method=fitted.method,
+        unhelpful=fitted.unhelpful,
         parameters=fitted.parameters,
         n_points=n_points,
         n_features=X.shape[1],

@@ -97,7 +97,7 @@ def _many_shortcuts(quality: "Quality") -> bool:
 def _principal(quality: "Quality") -> str:
     components = f"(n_components={quality.n_components})"
     # With few coordinates, KernelPCA may preserve less than PCA.
-    ours = quality.method != "KernelPCA" and quality.n_components > _FEW_COORDINATES
+    ours = "KernelPCA" not in quality.unhelpful and quality.n_components > _FEW_COORDINATES
     return f"scikit-learn's PCA{components}" + (f" or KernelPCA{components}" if ours else "")
 
 
@@ -144,7 +144,7 @@ REMEDIES: Sequence[Remedy] = (
             _below("excellent", q)
             and q.n_components <= _FEW_COORDINATES
             and q.dimension > q.n_components + 0.5
-            and q.method != "LandmarkMap"
+            and "LandmarkMap" not in q.unhelpful
         ),
         lambda q: f"LandmarkMap(n_components={q.n_components})",
     ),
@@ -153,7 +153,7 @@ REMEDIES: Sequence[Remedy] = (
             _below("excellent", q)
             and q.n_components <= _FEW_COORDINATES
             and q.pieces in (1, None)
-            and q.method not in ("LandmarkMap", "Isomap")
+            and "Isomap" not in q.unhelpful
         ),
         lambda q: f"Isomap(n_components={q.n_components})",
     ),
@@ -166,7 +166,7 @@ REMEDIES: Sequence[Remedy] = (
         lambda q: (
             _below("excellent", q)
             and q.dimension > q.n_components + 0.5
-            and q.method != "LandmarkMap"
+            and "n_components" not in q.unhelpful
         ),
         lambda q: f"n_components={math.ceil(q.dimension)}",
     ),

@@ -7,10 +7,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.palette import BLUE, VERMILLION
-from trigpoint._common.records import Fit, Spectrum
-from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._sources.problems import require
-from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
 from trigpoint.plot._axes import check_estimator, make_axes
 
 _WANTED = "a fitted estimator such as LaplacianEigenmaps"
@@ -68,7 +65,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
             f"estimator is a {type(estimator).__name__} from another library: pass {_WANTED}",
             "estimator",
         )
-    leading = leading_eigenvalues(estimator.fitted_)
+    leading = leading_eigenvalues(estimator)
     values = leading.values
     ax = make_axes(ax)
     ax.vlines(np.arange(1, len(values) + 1), 0, values, color=BLUE, linewidth=1, alpha=0.4)
@@ -109,8 +106,8 @@ class Eigenvalues:
     gap: int | None
 
 
-def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
-    """Compute the leading eigenvalues of the operator of an embedding, and their widest gap.
+def leading_eigenvalues(estimator: Any) -> Eigenvalues:
+    """Compute the leading eigenvalues of the operator of an estimator, and their widest gap.
 
     They are consecutive even if the coordinates, chosen as independent, are not. So the space
     between two of them is a gap, not a skipped eigenvector.
@@ -118,11 +115,11 @@ def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
     The gap is where the ratio of consecutive eigenvalues is largest. Those of the Laplacian grow,
     the others fall; those of diffusion maps are compared by their distance from 1.
     """
-    k, n_components = fitted.spectrum.coordinates.shape
+    own = estimator.fitted_.spectrum
+    k, n_components = own.coordinates.shape
     count = min(max(_SHOWN, n_components + _BEYOND), k - 1)
-    values, sizes = _computed(fitted, count)
-    used = _used(values, fitted.spectrum.eigenvalues)
-    return Eigenvalues(values, used, widest_gap(sizes))
+    values, sizes = _computed(estimator, count)
+    return Eigenvalues(values, _used(values, own.eigenvalues), widest_gap(sizes))
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
@@ -135,32 +132,14 @@ def widest_gap(sizes: np.ndarray) -> int | None:
     return widest + 1 if ratios[widest] >= _GAP else None
 
 
-def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, and the same as increasing sizes."""
-    if fitted.graph is None:
-        assert fitted.bandwidth is not None
-        kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
-        values = _all_positive(kernel_pca, kernel, count).eigenvalues
-        return values, 1 / values
-    if fitted.geodesics is not None:
-        values = _all_positive(classical_scaling, fitted.geodesics, count).eigenvalues
-        return values, 1 / values
-    if fitted.method == "DiffusionMaps":
-        alpha = float(fitted.parameters["alpha"])
-        values = diffusion_maps(fitted.graph.weights, count, alpha=alpha).eigenvalues
-        return values, 1 - values
-    values = laplacian_eigenmaps(fitted.graph.weights, count).eigenvalues
-    return values, values
-
-
-def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
-    """Compute up to `count` eigenvalues that are above rounding error."""
+def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Compute up to `count` eigenvalues that are above rounding error, and their sizes."""
     while count > 1:
         try:
-            return embed(matrix, count)
+            return estimator._leading_eigenvalues(count)
         except ValueError:
             count //= 2
-    return embed(matrix, 1)
+    return estimator._leading_eigenvalues(1)
 
 
 def _used(values: np.ndarray, own: np.ndarray) -> np.ndarray:
