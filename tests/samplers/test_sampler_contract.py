@@ -46,10 +46,6 @@ def each(test):
     return pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)(test)
 
 
-def each_with_threads(test):
-    return pytest.mark.parametrize("sampler", WITH_THREADS, ids=lambda s: type(s).__name__)(test)
-
-
 @each
 def test_memory_order_changes_no_landmark(sampler):
     X = np.random.default_rng(0).normal(size=(400, 3))
@@ -169,12 +165,6 @@ def test_same_landmarks_with_any_number_of_threads(sampler, columns, rng, monkey
             np.testing.assert_array_equal(other[name], values, err_msg=name)
 
 
-@each_with_threads
-def test_bad_numbers_of_threads_are_refused(sampler, X):
-    with pytest.raises(ValueError, match="n_jobs=0"):
-        clone(sampler).set_params(n_jobs=0).fit(X)
-
-
 @pytest.mark.parametrize(
     ("sampler", "error", "message"),
     [
@@ -200,6 +190,12 @@ def test_bad_numbers_of_threads_are_refused(sampler, X):
             "pass True, False, a number of sweeps or a R",
         ),
         (tp.EfficientDPP(5, refine=0), ValueError, "refine=0 is too small"),
+        (tp.EfficientDPP("auto", tolerance=0), ValueError, "tolerance=0.*between 0 and 1"),
+        (tp.EfficientDPP("auto", tolerance=1), ValueError, "tolerance=1.*between 0 and 1"),
+        *(
+            (sampler.set_params(kernel_bandwidth=-1), ValueError, "kernel_bandwidth=-1.0 is out")
+            for sampler in (tp.EfficientDPP(5), tp.EfficientDPP("auto"), tp.EfficientDPP(refine=1))
+        ),
         (
             tp.EfficientDPP(5, refine=tp.Refinement(criterion="error")),
             ValueError,
@@ -234,21 +230,12 @@ def test_bad_numbers_of_threads_are_refused(sampler, X):
         (tp.KMeansLandmarks(5, init="farthest"), ValueError, "init='farthest' .*'k-means\\+\\+'"),
         (tp.KMeansLandmarks(5, snap="yes"), TypeError, "snap must be True or False, got 'yes'"),
         (tp.KMeansLandmarks(5, max_iter=0), ValueError, "max_iter=0 is too small"),
+        *((clone(some).set_params(n_jobs=0), ValueError, "n_jobs=0") for some in WITH_THREADS),
     ],
 )
 def test_bad_parameters_are_refused(sampler, error, message, X):
     with pytest.raises(error, match=message):
         sampler.fit(X)
-
-
-@pytest.mark.parametrize(
-    "sampler",
-    [tp.KMeansLandmarks(8, snap=False), tp.EfficientDPP(8, refine=tp.Refinement(1, snap=False))],
-)
-def test_landmarks_that_are_not_rows_have_no_indices(sampler, X):
-    sampler.set_params(random_state=0).fit(X)
-    assert sampler.indices_ is None
-    assert not any((landmark == X).all(axis=1).any() for landmark in sampler.landmarks_)
 
 
 def test_a_random_state_of_the_old_kind_is_a_seed_too():
