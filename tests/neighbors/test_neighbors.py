@@ -131,10 +131,10 @@ CLOUDS = [
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("d", [1, 3, 15, 16, 40])
-@pytest.mark.parametrize("m", [1, 4, 60])
-def test_neighbors_are_those_of_the_definition(search, cloud, d, m, rng):
+def test_neighbors_are_those_of_the_definition(search, cloud, d, rng):
     points, queries = cloud(d, rng)
-    check(search, points, queries, min(m, len(points)))
+    for m in (1, 4, 60):
+        check(search, points, queries, min(m, len(points)))
 
 
 @pytest.mark.parametrize("k", [1, 2, 31, 32, 33])
