@@ -197,3 +197,15 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     assert process.wait() == INTERRUPTED, lines
     assert lines[-1] == "trigpoint: interrupted; no file was left half-written\n"
     assert os.listdir(tmp_path) == ["big.npy"]
+
+
+def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
+    """At a hundredth of its size."""
+    arguments = ["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")]
+    assert cli.main(["demo", *arguments]) == 0
+    printed = capsys.readouterr().out
+    for word in ("landmarks", "embedding", "extension", "R2", "swiss_roll.png"):
+        assert word in printed
+    assert len(printed.splitlines()) <= 24
+    picture = (tmp_path / "out" / "swiss_roll.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
