@@ -160,17 +160,6 @@ def test_quotes_are_copied_and_a_file_without_names_gets_none(tmp_path):
     assert (tmp_path / "b.csv").read_bytes() == b"5,6\n3,4\n"
 
 
-@pytest.mark.parametrize("index", [False, True])
-def test_rows_of_parquet(tmp_path, frame, index):
-    if index:
-        frame = frame.set_index("id")
-    frame.to_parquet(tmp_path / "a.parquet", row_group_size=2)
-    assert copy_rows(tmp_path / "a.parquet", ROWS, tmp_path / "b.parquet") == 5
-    found = pd.read_parquet(tmp_path / "b.parquet")
-    expected = frame.iloc[ROWS] if index else frame.iloc[ROWS].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, expected, check_categorical=False)
-
-
 def test_rows_of_a_folder_whose_files_differ_in_order_and_width(tmp_path, frame):
     (tmp_path / "parts").mkdir()
     frame.iloc[:2].to_parquet(tmp_path / "parts" / "1.parquet")
