@@ -84,9 +84,6 @@ def test_what_is_noted_of_cells(folder):
     message = r"new\.h5ad has no column 'leiden': choose from .*louvain.*, as in new\.h5ad::obs/"
     with pytest.raises(ValueError, match=message):
         read_values("new.h5ad::obs/leiden")
-
-
-def test_no_notes_of_cells(folder):
     with h5py.File("none.h5ad", "w") as file:
         file["X"] = np.eye(2)
     with pytest.raises(ValueError, match=r"none\.h5ad has no obs"):
