@@ -157,14 +157,14 @@ def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only some systems have it")
-def test_a_full_standard_output(tmp_path):
+def test_a_full_standard_output(tmp_path, capsys, monkeypatch):
+    """Nor does Python complain when it closes the output at exit."""
     np.save(tmp_path / "x.npy", np.eye(5))
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*COMMAND, "info", str(tmp_path / "x.npy")], stdout=full, stderr=subprocess.PIPE
-        )
-    assert done.returncode == FAILED
-    assert done.stderr == b"trigpoint: error: standard output: No space left on device\n"
+        monkeypatch.setattr(sys, "stdout", full)
+        assert cli.main(["info", str(tmp_path / "x.npy")]) == FAILED
+    said = "trigpoint: error: standard output: No space left on device\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_reader_that_has_seen_enough(monkeypatch, capsys):
@@ -182,7 +182,7 @@ def test_a_reader_that_has_seen_enough(monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT, as a POSIX terminal does")
 def test_ctrl_c_leaves_no_file(tmp_path):
-    X, _ = tp.datasets.make_swiss_roll(2_000_000, random_state=0)
+    X, _ = tp.datasets.make_swiss_roll(1_000_000, random_state=0)
     np.save(tmp_path / "big.npy", X)
     # Text is slow to write, so that there is time to interrupt it.
     command = [*COMMAND, "embed", "big.npy", "-o", "Y.csv", "-k", "100", "--method", "laplacian"]
@@ -197,3 +197,15 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     assert process.wait() == INTERRUPTED, lines
     assert lines[-1] == "trigpoint: interrupted; no file was left half-written\n"
     assert os.listdir(tmp_path) == ["big.npy"]
+
+
+def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
+    """At a hundredth of its size."""
+    arguments = ["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")]
+    assert cli.main(["demo", *arguments]) == 0
+    printed = capsys.readouterr().out
+    for word in ("landmarks", "embedding", "extension", "R2", "swiss_roll.png"):
+        assert word in printed
+    assert len(printed.splitlines()) <= 24
+    picture = (tmp_path / "out" / "swiss_roll.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")

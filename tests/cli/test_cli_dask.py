@@ -1,8 +1,6 @@
 """``trigpoint embed --dask``: the same coordinates as without."""
 
 import logging
-import os
-import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,47 +57,21 @@ def test_the_same_with_and_without_a_cluster(source, columns, address):
     np.testing.assert_allclose(there, np.load("here.npy"), atol=1e-5)
 
 
-@pytest.fixture
-def local(formats, monkeypatch):
-    """The points on a cluster of two processes on this machine, in four partitions."""
-    monkeypatch.setattr(module, "_PARTITION_BYTES", 500 * 12)
-    options = SimpleNamespace(dask=2, input="roll.zarr", columns=None, quiet=True)
-    with module.on_cluster(options, tp.open_source("roll.zarr")) as points:
-        yield points
-
-
 @pytest.mark.slow
-def test_a_cluster_on_this_machine_is_closed_to_others(local):
+@pytest.mark.usefixtures("formats")
+def test_a_cluster_on_this_machine_is_closed_to_others():
     psutil = pytest.importorskip("psutil")
     own = psutil.Process()
-    sockets = [
-        connection.laddr.ip
-        for process in [own, *own.children(recursive=True)]
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
+    options = SimpleNamespace(dask=2, input="roll.zarr", columns=None, quiet=True)
+    with module.on_cluster(options, tp.open_source("roll.zarr")):
+        sockets = [
+            connection.laddr.ip
+            for process in [own, *own.children(recursive=True)]
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        ]
     assert len(sockets) >= 3  # The scheduler and two workers.
     assert set(sockets) == {"127.0.0.1"}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_lost_worker_changes_nothing(local):
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    X = np.load("roll.npy")
-    emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0).fit(local)
-    lost = []
-
-    def lose_one(stage, done, total):
-        if stage == "points" and not lost:
-            client = distributed.get_client()
-            lost.append(min(client.run(os.getpid).values()))
-            os.kill(lost[0], signal.SIGKILL)
-
-    found = emb.set_params(verbose=lose_one).transform(local, out="Y.npy")
-    assert lost
-    expected = emb.set_params(verbose=False).transform(X)
-    np.testing.assert_array_equal(np.load(found), expected)
 
 
 def test_what_cannot_work_is_refused(folder, address, capsys, monkeypatch):

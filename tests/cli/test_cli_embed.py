@@ -144,18 +144,14 @@ def colors_of(page):
 
 
 def test_colors_of_a_page(folder):
-    (folder / "name").mkdir()  # A column comes before a folder of its name.
-    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color"]
-    assert run("embed", "roll.csv", *COLUMNS, *arguments, "name,up,labeled.npz::y") == 0
+    """They do not change the embedding, and a column comes before a folder of its name."""
+    (folder / "name").mkdir()
+    assert run("embed", "roll.csv", "-o", "Y.npy", "-k", "60") == 0
+    arguments = ["-o", "Z.npy", "-k", "60", "--report", "page.html", "--color"]
+    assert run("embed", "roll.csv", *arguments, "name,up,labeled.npz::y") == 0
+    np.testing.assert_array_equal(np.load("Z.npy"), np.load("Y.npy"))
     assert colors_of("page.html") == ["name", "up", "y"]
     assert '"labels":["point"]' in Path("page.html").read_text()
-
-
-def test_colors_do_not_change_the_embedding(folder):
-    assert run("embed", "roll.csv", "-o", "Y.npy", "-k", "60") == 0
-    arguments = ["-o", "Z.npy", "-k", "60", "--report", "page.html", "--color", "up"]
-    assert run("embed", "roll.csv", *arguments) == 0
-    np.testing.assert_array_equal(np.load("Z.npy"), np.load("Y.npy"))
 
 
 def test_colors_of_cells(folder):

@@ -21,15 +21,21 @@ def test_columns_choose_what_is_compared_not_what_is_written(folder, columns):
     assert (folder / "rows.csv").read_text().splitlines() == expected
 
 
-def test_select_keeps_every_column_of_parquet(folder, capsys):
+@pytest.mark.parametrize("index", [None, "name"])
+def test_select_keeps_every_column_of_parquet(folder, capsys, index):
     frame = pd.read_csv("roll.csv")
-    frame["name"] = [f"point {row}" for row in range(len(frame))]
-    frame.to_parquet("roll.parquet")
+    frame["name"] = [f"{row}, ü" for row in range(len(frame))]
+    frame["when"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(2000), "D")
+    frame["kind"] = pd.Categorical(["oak", "elm", None, "ash"] * 500)
+    frame = frame.set_index(index) if index else frame
+    frame.to_parquet("roll.parquet", row_group_size=300)
     arguments = ["roll.parquet", "--columns", "east,north,up", "-k", "20", "-o", "some.parquet"]
     values = result(capsys, "select", *arguments)
-    assert values["columns_written"] == 4
-    expected = frame.iloc[values["rows"]].reset_index(drop=True)
-    pd.testing.assert_frame_equal(pd.read_parquet("some.parquet"), expected)
+    assert values["columns_written"] == 6
+    expected = frame.iloc[values["rows"]]
+    expected = expected if index else expected.reset_index(drop=True)
+    found = pd.read_parquet("some.parquet")
+    pd.testing.assert_frame_equal(found, expected, check_categorical=False)
 
 
 def test_select_by_direction_keeps_every_column_of_an_array(folder, capsys):

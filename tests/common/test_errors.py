@@ -9,11 +9,7 @@ import pytest
 
 import trigpoint as tp
 from trigpoint._common.checks import check_count
-from trigpoint._common.errors import (
-    ParameterValueError,
-    ParameterWarning,
-    short,
-)
+from trigpoint._common.errors import ParameterValueError, ParameterWarning, short
 from trigpoint._estimators.isomap import FarRowError
 
 

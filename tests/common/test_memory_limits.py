@@ -19,25 +19,25 @@ def groups(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_limits(groups):
-    assert memory.physical_memory.__wrapped__() == 16 * GB
+NONE = {}
+OF_THE_PARENT = {
+    "cgroup": "0::/service/job\n",
+    "groups/service/job/memory.max": "max\n",
+    "groups/service/memory.max": f"{4 * GB}\n",
+}
+# Inside a container, its group is mounted as the root.
+OF_VERSION_1 = {
+    "cgroup": "5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n",
+    "groups/memory/memory.limit_in_bytes": f"{2 * GB}\n",
+}
 
 
-def test_the_limit_of_a_parent_group(groups):
-    (groups / "cgroup").write_text("0::/service/job\n")
-    job = groups / "groups" / "service" / "job"
-    job.mkdir(parents=True)
-    (job / "memory.max").write_text("max\n")
-    (job.parent / "memory.max").write_text(f"{4 * GB}\n")
-    assert memory.physical_memory.__wrapped__() == 4 * GB
-
-
-def test_control_groups_of_version_1(groups):
-    (groups / "cgroup").write_text("5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n")
-    # Inside the container, its group is mounted as the root.
-    (groups / "groups" / "memory").mkdir()
-    (groups / "groups" / "memory" / "memory.limit_in_bytes").write_text(f"{2 * GB}\n")
-    assert memory.physical_memory.__wrapped__() == 2 * GB
+@pytest.mark.parametrize(("files", "limit"), [(NONE, 16), (OF_THE_PARENT, 4), (OF_VERSION_1, 2)])
+def test_the_limit_of_a_control_group(groups, files, limit):
+    for name, content in files.items():
+        (groups / name).parent.mkdir(parents=True, exist_ok=True)
+        (groups / name).write_text(content)
+    assert memory.physical_memory.__wrapped__() == limit * GB
 
 
 def test_a_limit_of_the_process(groups, monkeypatch):

@@ -11,12 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from trigpoint._common import progress
-from trigpoint._common.progress import (
-    ProgressBars,
-    ProgressLines,
-    ProgressMixin,
-    progress_display,
-)
+from trigpoint._common.progress import ProgressBars, ProgressLines, ProgressMixin, progress_display
 from trigpoint._numerics.blocks import reporter
 
 
@@ -133,28 +128,30 @@ def test_notebooks_get_bars(monkeypatch):
     assert isinstance(progress_display(io.StringIO()), ProgressLines)
 
 
-def test_elsewhere_a_short_stage_is_one_line_at_its_end(clock):
+@pytest.mark.parametrize(
+    ("seconds", "lines"),
+    [
+        (0.2, ["table1: 25 of 25 (100%), 5 s"]),
+        (
+            1,
+            [
+                "table1: 10 of 25 (40%), 10 s, 15 s left",
+                "table1: 20 of 25 (80%), 20 s, 5 s left",
+                "table1: 25 of 25 (100%), 25 s",
+            ],
+        ),
+    ],
+)
+def test_elsewhere_a_stage_is_a_line_every_ten_seconds_and_at_its_end(clock, seconds, lines):
     stream = io.StringIO()
     display = progress_display(stream)
     assert isinstance(display, ProgressLines)
-    for done in range(0, 101, 10):
-        display("landmarks", done, 100)
-        clock.now += 0.5
-    assert stream.getvalue() == "landmarks: 100 of 100 (100%), 5 s\n"
-
-
-def test_elsewhere_a_long_stage_is_a_line_every_ten_seconds(clock):
-    stream = io.StringIO()
-    display = progress_display(stream)
     for done in range(26):
         display("table1", done, 25)
-        clock.now += 1
+        clock.now += seconds
+    assert stream.getvalue().splitlines() == lines
     display.close()
-    assert stream.getvalue().splitlines() == [
-        "table1: 10 of 25 (40%), 10 s, 15 s left",
-        "table1: 20 of 25 (80%), 20 s, 5 s left",
-        "table1: 25 of 25 (100%), 25 s",
-    ]
+    assert stream.getvalue().splitlines() == lines
 
 
 def test_nothing_to_do_is_done(clock, terminal):

@@ -1,10 +1,85 @@
-"""Compiled loops called by themselves: rounding at its worst, which the library seldom meets."""
+"""Compiled loops: how they are compiled, rounding at its worst, and the same as plain Python.
 
+As Python, a place outside of an array is an error; compiled, they would read or write whatever is
+next in memory.
+"""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+import numba
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+import trigpoint as tp
+from trigpoint import _kernels as compiled
 from trigpoint._kernels.landmark_sums import _exponentiate
-from trigpoint._neighbors.products import settle
+from trigpoint._neighbors import tree
+from trigpoint._neighbors.nearest import landmark_search
+from trigpoint._neighbors.products import ProductIndex, settle
+from trigpoint._neighbors.tree import TreeIndex
+
+MODULES = [
+    *(
+        import_module(f"{compiled.__name__}.{module.name}")
+        for module in iter_modules(compiled.__path__)
+    ),
+    tree,
+]
+
+
+def loops(module):
+    """Compiled functions that a module defines."""
+    return [
+        loop
+        for loop in vars(module).values()
+        if numba.extending.is_jitted(loop) and loop.py_func.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.split(".")[-1])
+def test_loops_call_loops_of_their_own_file_only(module):
+    """Numba compiles a cached function again when its own file changes, and not otherwise."""
+    for loop in loops(module):
+        assert loop.targetoptions["nogil"], loop
+        assert loop.stats.cache_path, loop
+        names = inspect.getclosurevars(loop.py_func).globals
+        called = [value for value in names.values() if numba.extending.is_jitted(value)]
+        assert all(value.py_func.__module__ == module.__name__ for value in called), loop
+
+
+def test_loops_that_several_files_need_are_the_same():
+    sources = {}
+    for module in MODULES:
+        for loop in loops(module):
+            sources.setdefault(loop.py_func.__name__, set()).add(inspect.getsource(loop.py_func))
+    assert len(sources) > 40
+    for name in ("_squared_distance", "_box_square"):
+        assert len(sources[name]) == 1
+
+
+CODE = """
+import json
+import numpy as np
+from trigpoint._kernels.distances import squares_to
+squares_to(np.zeros((2, 3)), np.arange(2), np.zeros(3))
+print(json.dumps(sum(squares_to.stats.cache_hits.values())))
+"""
+
+
+def test_loops_are_cached_between_processes(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    hits = [
+        json.loads(subprocess.check_output([sys.executable, "-c", CODE], env=environment))
+        for _ in range(2)
+    ]
+    assert hits == [0, 1]
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-3, 0.02, 0.2])
@@ -18,16 +93,7 @@ def test_rounding_within_its_bound_changes_no_neighbor(share, m, rng):
         exact = ((points - query) ** 2).sum(axis=1)
         off = share * (query_norm + norms) * rng.uniform(-1, 1, size=40)
         squares, places = exact + off, np.arange(40)
-        reached = settle(
-            exact.take,
-            norms,
-            query_norm,
-            share,
-            np.inf,
-            squares,
-            places,
-            m,
-        )
+        reached = settle(exact.take, norms, query_norm, share, np.inf, squares, places, m)
         nearest = np.lexsort((np.arange(40), exact))[:m]
         assert sorted(places[:m]) == sorted(nearest)
         assert reached == (exact[nearest[-1]], nearest[-1])
@@ -56,3 +122,104 @@ def test_exponentials_are_right_to_the_last_digits():
     # Below, weights are as small as they get.
     _exponentiate(np.array([-1e6]), result, 1, bits, bits.view(np.float64))
     np.testing.assert_allclose(result[0], np.exp(-700), rtol=1e-13)
+
+
+@pytest.fixture
+def same_in_python(monkeypatch):
+    """Compare the arrays that a function returns with those it does with all loops in Python."""
+    loaded = [module for name, module in sys.modules.items() if name.startswith("trigpoint.")]
+
+    def check(function, **tolerance):
+        expected = function()
+        with monkeypatch.context() as patch, np.errstate(all="ignore"):
+            replaced = 0
+            for module in loaded:
+                for name, loop in list(vars(module).items()):
+                    if numba.extending.is_jitted(loop):
+                        patch.setattr(module, name, loop.py_func)
+                        replaced += 1
+            assert replaced > 30
+            found = function()
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, **({"rtol": 0} | tolerance))
+
+    return check
+
+
+def points(n, d, seed=0):
+    """A few of them on a grid, for ties, and one with a copy."""
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    X[: n // 3] = np.round(X[: n // 3])
+    X[1] = X[0]
+    return X
+
+
+@pytest.mark.parametrize("d", [2, 16])
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        tp.EfficientDPP(12, random_state=0),
+        tp.EfficientDPP(12, repulsion="sin2", random_state=0),
+        # Beyond uniform proposals.
+        tp.EfficientDPP(12, n_neighbors=50, bandwidth=3.0, random_state=0),
+        tp.EfficientDPP(8, refine=1, kernel_bandwidth=0.7, random_state=0),
+        tp.AnnealedDPP(6, bandwidth=0.7, n_sweeps=5, random_state=0),
+        tp.FarthestPoint(12, random_state=0),
+    ],
+    ids=lambda sampler: " ".join(repr(sampler).split()),
+)
+def test_landmarks(d, sampler, same_in_python):
+    X = points(60, d)
+    same_in_python(lambda: [sampler.fit(X).indices_])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("sampler", [tp.EfficientDPP, tp.KMeansPlusPlus, tp.FarthestPoint])
+def test_landmarks_of_sparse_points(sampler, metric, same_in_python):
+    X = points(60, 70)
+    X[np.abs(X) < 1] = 0
+    X[:, 0] = 1
+    embedding = tp.LaplacianEigenmaps(landmarks=sampler(12, random_state=0), metric=metric)
+    same_in_python(lambda: [embedding.fit_transform(csr_array(X))], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [3, 16])
+@pytest.mark.parametrize(
+    ("kind", "extension"),
+    [
+        *((tp.LaplacianEigenmaps, extension) for extension in ("graph", 3, "all")),
+        *((tp.Isomap, extension) for extension in ("graph", 3)),
+        *((tp.KernelPCA, extension) for extension in (3, "all")),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::trigpoint._extension.extensions.FarPointsWarning")
+@pytest.mark.filterwarnings("ignore:the landmark graph has")
+def test_coordinates(kind, d, extension, same_in_python):
+    X = points(60, d)
+    embedding = kind(landmarks=20, extension=extension, random_state=0)
+    others = np.concatenate([points(10, d, seed=1), 1e3 + points(3, d)])
+    same_in_python(lambda: [embedding.fit(X).transform(others)], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diag"])
+def test_bhattacharyya_graph(covariance, same_in_python):
+    graph = tp.KNNGraph(5, covariance=covariance)
+    embedding = tp.LaplacianEigenmaps(landmarks=15, graph=graph, random_state=0)
+    X = points(80, 70 if covariance == "diag" else 3)
+
+    same_in_python(lambda: [embedding.fit(X).graph_.toarray()], rtol=1e-12)
+    same_in_python(lambda: [embedding.fit(X).covariances_], rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
+@pytest.mark.parametrize("m", [1, 5, 90])
+def test_neighbors(index, m, same_in_python):
+    X = points(90, 3)
+    same_in_python(lambda: [index(X).query(X[::7], m)[1]])
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+@pytest.mark.parametrize("k", [9, 40])
+def test_nearest_landmarks(count, k, same_in_python):
+    landmarks, X = points(k, 3), points(40, 3, seed=1)
+    same_in_python(lambda: [landmark_search(landmarks, count).nearest(X, count)[0]])

@@ -81,7 +81,8 @@ def test_sin2_agrees_with_welsch_near_zero_and_stays_at_one_beyond_the_quarter_p
 
 
 def test_repulsion_by_name_or_function():
-    squares = np.array([0.5, 2.0])
+    # The last is beyond the quarter period of a sine.
+    squares = np.array([0.5, 2.0, 9.0])
     half = Repulsion(lambda distance, bandwidth: distance * 0 + 0.5, 0.7)
     np.testing.assert_allclose(np.exp(half(squares)), 0.5)
     for name, function in REPULSIONS.items():

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import LinAlgError
 
-import trigpoint as tp
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse, trace_error
 from trigpoint._numerics.residual.factor import PoolFactor
@@ -71,30 +69,6 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
     assert inverse.tables(slots, X[C], keep=True).residuals.shape == (300, 40)
     error = nystrom_error(X, J, bandwidth)
     np.testing.assert_allclose(inverse.unexplained.sum(), error, rtol=1e-9)
-
-
-def test_exchanged_inverse_is_that_of_the_new_landmarks(X):
-    rng = np.random.default_rng(3)
-    J, C = np.split(rng.permutation(300)[:60], [40])
-    inverse = ExchangeableInverse(X, X[J], gaussian_of(0.8), 2)
-    slots = np.arange(5, 30)
-    pairs = np.array([[0, 3], [7, 19], [20, 4]])
-    inverse.exchange(inverse.tables(slots, X[C], keep=True), slots, X[C], pairs)
-    J = J.copy()
-    J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
-    fresh = ExchangeableInverse(X, X[J], gaussian_of(0.8), 1)
-    np.testing.assert_array_equal(inverse.landmarks, fresh.landmarks)
-    others = np.setdiff1d(np.arange(300), J)[:30]
-    tables = [some.tables(slots, X[others], keep=True) for some in (inverse, fresh)]
-    for ours, theirs in zip(*tables, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9 * abs(theirs).max())
-
-
-def test_a_matrix_that_is_singular_to_rounding_is_refused():
-    X, _ = tp.datasets.make_fish_bowl(1000, random_state=0)
-    start = tp.Uniform(50, random_state=0).fit(X).indices_
-    with pytest.raises(LinAlgError):
-        ExchangeableInverse(X, X[start], gaussian_of(0.7), 1)
 
 
 def test_gradient_of_the_trace_error(X):

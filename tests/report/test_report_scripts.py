@@ -99,36 +99,7 @@ def test_what_a_link_says_is_read_or_ignored(js):
 
 def test_cells_of_a_table_are_quoted(js):
     texts = ["plain", "a,b", 'say "x"', "two\nlines"]
-    assert js(f"{texts}.map(quoted)", "table") == [
-        "plain",
-        '"a,b"',
-        '"say ""x"""',
-        '"two\nlines"',
-    ]
-
-
-SEARCHED = (
-    "{ rows: Uint32Array.of(3, 8, 40), texts: [{ name: 'abstract', values: ['Cats', 'dogs', ''] }],"
-    " labeled: [{ name: 'kind', labels: ['T cell', 'B cell', '40'],"
-    " codes: { type: 'u8', start: 0, length: 3 } }] }"
-)
-
-
-@pytest.mark.parametrize(
-    ("query", "points", "what"),
-    [
-        ("8", [1], "Row 8"),
-        ("row 40", [2], "Row 40"),
-        ("9", [], "Row 9 is not among the 3 points on this page"),
-        ("t CELL", [0, 1, 2], "kind: T cell"),
-        ("cell", [0, 1, 2], "kind: T cell, B cell"),
-        ("dog", [1], "abstract with “dog”"),
-        ("fish", [], "Nothing on this page is called “fish”"),
-    ],
-)
-def test_searching(js, query, points, what):
-    """All three points have the first label."""
-    assert js(f"found({query!r}, {SEARCHED})", "search") == {"points": points, "what": what}
+    assert js(f"{texts}.map(quoted)", "table") == ["plain", '"a,b"', '"say ""x"""', '"two\nlines"']
 
 
 def test_classes_of_a_selection_are_counted(js):

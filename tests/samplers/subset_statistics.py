@@ -70,13 +70,17 @@ def algorithm_2(factors, k, rng):
     return J
 
 
+def ordered_probabilities(n, k, weights):
+    """Probability of every ordered draw of k points, by their weights given those before."""
+    probabilities = {}
+    for outcome in permutations(range(n), k):
+        probabilities[outcome] = 1.0
+        for step, i in enumerate(outcome):
+            given = weights(list(outcome[:step]))
+            probabilities[outcome] *= given[i] / given.sum()
+    return probabilities
+
+
 def algorithm_2_probabilities(factors, k):
     """Probability of every ordered draw of Algorithm 2."""
-    probabilities = {}
-    for outcome in permutations(range(len(factors)), k):
-        D, probability = np.ones(len(factors)), 1.0
-        for i in outcome:
-            probability *= D[i] / D.sum()
-            D = D * factors[i]
-        probabilities[outcome] = probability
-    return probabilities
+    return ordered_probabilities(len(factors), k, lambda J: factors[J].prod(axis=0))

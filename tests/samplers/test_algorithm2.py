@@ -1,5 +1,7 @@
 """Algorithm 2 through every index gives the landmarks of a slow, obvious one."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -87,18 +89,16 @@ CLOUDS = dict(clouds())
 FEW_PROPOSALS = "far float32", "many dimensions", "mostly zeros", "more duplicates than neighbors"
 
 # Repulsion so strong that proposals come from weights of all points, and one that leaves some.
-SETTINGS = {"local": (25, 12, 1.0), "wide": (20, 120, 4.0)}
+SETTINGS = {
+    "local": (25, 12, 1.0),
+    "wide": (20, 120, 4.0),
+    "sin2": (25, 12, 1.0, "sin2"),
+}
 
 
 def draw(index, k, m, bandwidth, repulsion="welsch", seed=3):
     drawn = LandmarkDraw(index, k, m, Repulsion(repulsion, bandwidth), np.random.default_rng(seed))
     return np.concatenate(list(drawn)).tolist(), drawn.n_proposals
-
-
-@pytest.fixture
-def no_race(monkeypatch):
-    """Trees use the loop of the other indexes, as those of many points do."""
-    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -109,23 +109,18 @@ def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
     # No landmark is a copy of another.
     assert len(np.unique(points[expected[0]], axis=0)) == SETTINGS[setting][0]
     # Else uniform proposals suffice.
-    assert setting == "local" or cloud in FEW_PROPOSALS or expected[1] > len(points)
+    assert setting != "wide" or cloud in FEW_PROPOSALS or expected[1] > len(points)
     for name, index in INDEXES.items():
         assert draw(index(points), *SETTINGS[setting]) == expected, name
+    # Trees use the loop of the other indexes, as those of many points do.
     monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     assert draw(INDEXES["tree"](points), *SETTINGS[setting]) == expected
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_windows_change_nothing(setting, no_race, monkeypatch):
-    """With three proposals at a time, every third is the last of its window."""
-    points = CLOUDS["plain"]
-    expected = draw(SlowIndex(points), *SETTINGS[setting])
+    # With three proposals at a time, every third is the last of its window.
     monkeypatch.setattr(drawing, "_FORESEEN", 3)
-    monkeypatch.setattr("trigpoint._samplers.window._COMPARED_BY_PRODUCTS", 3)
     monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
-    for index in INDEXES.values():
-        assert draw(index(points), *SETTINGS[setting]) == expected
+    monkeypatch.setattr("trigpoint._samplers.window._COMPARED_BY_PRODUCTS", 3)
+    for name, index in INDEXES.items():
+        assert draw(index(points), *SETTINGS[setting]) == expected, name
 
 
 @pytest.fixture
@@ -141,58 +136,61 @@ def compared(monkeypatch):
     return numbers
 
 
-@pytest.mark.usefixtures("no_race")
-def test_after_many_rejections_fewer_proposals_are_compared(compared):
+def test_after_many_rejections_fewer_proposals_are_compared(compared, monkeypatch):
     """The weights of all points reject most of them."""
+    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     points = np.random.default_rng(0).normal(size=(5000, 3))
     _, n_proposals = draw(TreeIndex(points), 60, 5000, 5.0)
     # 0.74 times as many; without the weights of all points it was 2.1 times.
     assert sum(compared) < n_proposals
 
 
-def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
-    """Weights of all points are then found without lists of neighbors."""
-    points = CLOUDS["far float32"]
-    monkeypatch.setattr(drawing, "_PATIENCE", 3)
-    kept = draw(INDEXES["products"](points), *SETTINGS["wide"])
-    monkeypatch.setattr("trigpoint._samplers.drawing.NEIGHBORS_KEPT", 0)
-    assert draw(INDEXES["products"](points), *SETTINGS["wide"]) == kept
-    assert len(kept[0]) == SETTINGS["wide"][0]
+def of_distance(distance, bandwidth):
+    return 1 - np.exp(-distance / bandwidth)
 
 
 @pytest.mark.parametrize("name", INDEXES)
-def test_a_callable_repulsion_and_the_weights_of_all_points(name, monkeypatch):
-    """With proposals from all weights at every turn, landmarks stay the same with every index."""
+@pytest.mark.parametrize(
+    ("cloud", "setting"),
+    [("plain", (25, 40, 1.0, of_distance)), ("far float32", SETTINGS["wide"])],
+)
+def test_proposals_from_the_weights_of_all_points_change_no_landmark(
+    name, cloud, setting, monkeypatch
+):
+    """These weights are found with lists of neighbors, or without them if they are not kept."""
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
-    points = CLOUDS["plain"]
+    points = CLOUDS[cloud]
+    expected = draw(SlowIndex(points), *setting)
+    assert draw(INDEXES[name](points), *setting) == expected
+    monkeypatch.setattr(drawing, "NEIGHBORS_KEPT", 0)
+    assert draw(INDEXES[name](points), *setting) == expected
 
-    def repulsion(distance, bandwidth):
-        return 1 - np.exp(-distance / bandwidth)
 
-    assert draw(INDEXES[name](points), 25, 40, 1.0, repulsion) == draw(
-        SlowIndex(points), 25, 40, 1.0, repulsion
-    )
+KEPT, SEARCHED = tp.EfficientDPP(20), tp.Uniform(20)
+REFINED = tp.EfficientDPP(20, refine=2, kernel_bandwidth=1.0)
 
 
 @pytest.mark.parametrize("mode", ["full", "diag"])
 @pytest.mark.parametrize(
-    ("cloud", "kind"),
+    ("kind", "cloud", "sampler"),
     [
-        *((cloud, np.asarray) for cloud in ("plain", "duplicates", "many dimensions")),
-        *((cloud, csr_array) for cloud in ("many dimensions", "mostly zeros")),
+        *product(
+            [np.asarray], ["plain", "duplicates", "many dimensions"], [KEPT, SEARCHED, REFINED]
+        ),
+        *product([csr_array], ["many dimensions", "mostly zeros"], [KEPT, SEARCHED]),
     ],
 )
-@pytest.mark.parametrize("sampler", [tp.EfficientDPP(20), tp.Uniform(20)], ids=["kept", "searched"])
 def test_covariances_are_those_of_the_neighborhoods(cloud, kind, mode, sampler):
     """Whether the draw has found the neighborhoods, or they are searched afterwards."""
     points = CLOUDS[cloud]
     pool = Pool(kind(points))
     landmarks = sampler.set_params(random_state=0).select(pool)
-    assert (landmarks.neighborhoods is None) == isinstance(sampler, tp.Uniform)
+    assert (landmarks.neighborhoods is None) == (sampler is SEARCHED)
     radii, covariances = local_covariances(pool, landmarks, mode, 2)
     slow = SlowIndex(points)
     found = slow.search(landmarks.points, 60)
     np.testing.assert_array_equal(radii, np.sqrt(found.squared_radii))
+    assert sampler is SEARCHED or radii.tolist() == sampler.radii_.tolist()
     expected = slow.covariances(found, mode)
     np.testing.assert_allclose(covariances, expected, rtol=1e-9, atol=1e-12)
 

@@ -1,12 +1,10 @@
 """The baselines: uniform sampling, k-means++ seeding, k-means."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
-from subset_statistics import SIGNIFICANCE, p_value
+from subset_statistics import SIGNIFICANCE, ordered_probabilities, p_value
 
 from trigpoint._common.checks import as_generator
 from trigpoint._samplers import kmeans
@@ -15,20 +13,10 @@ from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.uniform import Uniform
 from trigpoint.datasets import make_swiss_roll
 
-KMEANS = [KMeansLandmarks(init=init) for init in ("random", "k-means++")]
-
-
-def name(sampler):
-    return repr(sampler)
-
 
 @pytest.fixture(name="X")
 def points():
     return np.random.default_rng(0).normal(size=(400, 3))
-
-
-def draw(sampler, X, **params):
-    return type(sampler)(**{**sampler.get_params(), **params}).fit(X)
 
 
 def test_uniform_draws_every_row_equally_often():
@@ -47,11 +35,7 @@ def test_uniform_draws_every_row_equally_often():
 def ordered_triples(X, power):
     """Probability of every ordered triple when drawing by a power of the distance."""
     D = cdist(X, X) ** power
-    probability = {}
-    for i, j, h in permutations(range(len(X)), 3):
-        nearest = np.minimum(D[i], D[j])
-        probability[i, j, h] = D[i, j] / D[i].sum() * nearest[h] / nearest.sum()
-    return probability
+    return ordered_probabilities(len(X), 3, lambda J: D[J].min(axis=0) if J else np.ones(len(X)))
 
 
 def test_seeding_has_the_distribution_of_the_paper():

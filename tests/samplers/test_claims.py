@@ -1,6 +1,7 @@
 """The claims about speed, guarded by counting instead of by a clock."""
 
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numba
@@ -40,21 +41,21 @@ def searches(monkeypatch):
 
 
 # With up to 200,000 points one compiled loop draws, with more of them threads search.
-@pytest.mark.parametrize("n", [10_000, 220_000])
-def test_searches_do_not_grow_with_the_number_of_points(n, searches):
+@pytest.mark.parametrize(
+    ("n", "k", "for_bandwidth"),
+    [
+        *[(10_000, 200, 25), (220_000, 200, 25)],
+        *[(20_000, 100, 16), (20_000, 400, 50), (20_000, 1600, 64)],
+    ],
+)
+def test_searches_do_not_grow_with_the_number_of_points(n, k, for_bandwidth, searches):
+    """Nor do they grow faster than the landmarks."""
     X, _ = make_swiss_roll(n, random_state=0)
-    sampler = tp.EfficientDPP(200, pool=None, random_state=0).fit(X)
-    assert sampler.n_distance_rows_ == searches.count("tree")
-    # One neighborhood for each landmark, 25 for the bandwidth, and few wasted.
-    assert 225 <= len(searches) < 1.3 * 225
-
-
-@pytest.mark.parametrize("k", [100, 400, 1600])
-def test_searches_grow_no_faster_than_the_landmarks(k, searches):
-    X, _ = make_swiss_roll(20_000, random_state=0)
-    sampler = tp.EfficientDPP(k, random_state=0).fit(X)
-    assert sampler.n_distance_rows_ == len(searches)
-    assert k < len(searches) < 1.3 * (k + 64)
+    sampler = tp.EfficientDPP(k, pool=None, random_state=0).fit(X)
+    assert sampler.n_distance_rows_ == searches.count("tree") == len(searches)
+    # One neighborhood for each landmark, some for the bandwidth, and few wasted.
+    needed = k + for_bandwidth
+    assert needed <= len(searches) < 1.3 * needed
 
 
 def test_in_high_dimension_few_searches_are_in_vain(rng, searches):
@@ -118,16 +119,20 @@ def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
 
 
 @pytest.mark.slow
-def test_samplers_memory_is_a_few_numbers_a_point():
-    """A tree's copy of the points and their rows, and the weights: no more than 40 bytes each."""
-    import tracemalloc
-
-    X, _ = make_swiss_roll(500_000, random_state=0)
-    X = X.astype(np.float32)
-    sampler = tp.EfficientDPP(500, pool=None, random_state=0)
+@pytest.mark.parametrize(
+    ("sampler", "n", "most"),
+    [
+        # A tree's copy of the points and their rows, and the weights.
+        (tp.EfficientDPP(500, pool=None, random_state=0), 500_000, 40 * 500_000 + 130e6),
+        # The factor alone would take 480 MB.
+        (tp.RPCholesky(200, random_state=0, n_jobs=2), 300_000, 60e6),
+    ],
+)
+def test_samplers_memory_is_a_few_numbers_a_point(sampler, n, most):
+    X = make_swiss_roll(n, dtype=np.float32, random_state=0)[0]
     sampler.fit(X[:1000])
     tracemalloc.start()
     sampler.fit(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 40 * len(X) + 130e6
+    assert peak < most

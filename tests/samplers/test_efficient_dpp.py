@@ -15,7 +15,7 @@ from subset_statistics import (
 from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
-from trigpoint._samplers import EfficientDPP, drawing
+from trigpoint._samplers import EfficientDPP
 from trigpoint._samplers.drawing import LandmarkDraw, Race
 from trigpoint._samplers.window import Repulsion
 from trigpoint.datasets import make_fish_bowl
@@ -103,11 +103,6 @@ def test_bandwidth_looks_beyond_copies_of_a_point():
     assert sorted(sampler.landmarks_.ravel()) == list(range(12))
 
 
-def test_identical_points_are_refused():
-    with pytest.raises(ValueError, match="all 50 points coincide"):
-        EfficientDPP(2).fit(np.ones((50, 2)))
-
-
 @pytest.mark.parametrize("wrong", [lambda d, b: 2 + d, lambda d, b: d - 1e9])
 def test_repulsion_outside_its_range_is_refused(wrong, rng):
     with pytest.raises(ValueError, match="values outside 0 to 1"):
@@ -119,19 +114,3 @@ def test_weights_that_would_underflow(rng):
     X = rng.normal(size=(300, 3))
     sampler = EfficientDPP(200, n_neighbors=300, bandwidth=1e4, random_state=0).fit(X)
     assert len(set(sampler.indices_)) == 200
-
-
-@pytest.mark.parametrize("name", REPULSIONS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_compiled_and_threaded_draws_agree(name, dtype, monkeypatch):
-    X, _ = make_fish_bowl(3000, dtype=dtype, random_state=0)
-    X = np.concatenate([X, X[:300]])
-    sampler = EfficientDPP(150, repulsion=name, random_state=3)
-    compiled = sampler.fit(X)
-    rows, radii, searches = compiled.indices_, compiled.radii_, compiled.n_distance_rows_
-    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
-    threaded = sampler.fit(X)
-    # The compiled loop searches for accepted proposals alone.
-    assert searches < threaded.n_distance_rows_
-    np.testing.assert_array_equal(threaded.indices_, rows)
-    np.testing.assert_array_equal(threaded.radii_, radii)

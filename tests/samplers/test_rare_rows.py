@@ -8,8 +8,6 @@ from scipy.spatial import cKDTree
 import trigpoint as tp
 from trigpoint.metrics._outliers import outlying_rows
 
-SEEDS = range(10)
-
 
 @pytest.fixture
 def cells(data_dir):
@@ -33,8 +31,8 @@ def scan(data_dir):
     return np.concatenate([xyz, noise]).astype(np.float32), is_noise
 
 
-def chosen_rows(sampler, X):
-    return [sampler.set_params(random_state=seed).fit(X).indices_ for seed in SEEDS]
+def chosen_rows(sampler, X, runs=10):
+    return [sampler.set_params(random_state=seed).fit(X).indices_ for seed in range(runs)]
 
 
 def rare_share(cells, sampler):
@@ -69,14 +67,10 @@ def test_a_rare_type_is_found_where_it_lies_apart(cells):
     assert found["cholesky"][:, 1].mean() > 0.6
 
 
-def rows_of(scan, sampler):
-    return [sampler.set_params(random_state=seed).fit(scan[0]).indices_ for seed in range(3)]
-
-
 def left_at(scan, sampler):
     """Farthest that an outlier is left from a landmark, in the mean over seeds."""
     X, is_noise = scan
-    found = [cKDTree(X[rows]).query(X[is_noise])[0].max() for rows in rows_of(scan, sampler)]
+    found = [cKDTree(X[rows]).query(X[is_noise])[0].max() for rows in chosen_rows(sampler, X, 3)]
     return np.mean(found)
 
 
@@ -90,7 +84,7 @@ def test_outliers_are_reached_by_far_points_and_wide_neighborhoods(scan):
 
 def test_diverse_landmarks_include_outliers_more_often_than_a_uniform_draw(scan):
     diverse, uniform = (
-        sum(scan[1][rows].sum() for rows in rows_of(scan, sampler))
+        sum(scan[1][rows].sum() for rows in chosen_rows(sampler, scan[0], 3))
         for sampler in (tp.EfficientDPP(300), tp.Uniform(300))
     )
     assert diverse > 2 * uniform

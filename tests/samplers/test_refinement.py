@@ -5,11 +5,9 @@ import pytest
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._geometry import local_covariances
 from trigpoint._kernels.pivoting import descend
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
-from trigpoint._pool import Pool
 from trigpoint._samplers.refinement import patches, search
 from trigpoint.metrics import nystrom_error, optimal_error
 
@@ -213,17 +211,6 @@ def test_work_of_a_sweep_grows_with_the_landmarks(monkeypatch):
         assert tp.Refinement(1).refine(X, start, random_state=0).is_local
         per_landmark.append(sum(sizes) / k)
     assert per_landmark[1] < 1.5 * per_landmark[0]
-
-
-def test_covariances_belong_to_the_refined_landmarks(X):
-    sampler, pool = tp.EfficientDPP(30, refine=2, random_state=0), Pool(X)
-    _, covariances = local_covariances(pool, landmarks := sampler.select(pool), "full", 1)
-    m = 40  # 4 n / k
-    nearest = np.argsort(np.linalg.norm(X - landmarks.points[0], axis=1))[:m]
-    np.testing.assert_allclose(covariances[0], np.cov(X[nearest].T, bias=True), rtol=1e-9)
-    np.testing.assert_allclose(
-        sampler.radii_[0], np.linalg.norm(X[nearest] - landmarks.points[0], axis=1).max()
-    )
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,6 @@ def each(test):
     return pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)(test)
 
 
-def each_with_threads(test):
-    return pytest.mark.parametrize("sampler", WITH_THREADS, ids=lambda s: type(s).__name__)(test)
-
-
 @each
 def test_memory_order_changes_no_landmark(sampler):
     X = np.random.default_rng(0).normal(size=(400, 3))
@@ -169,86 +165,65 @@ def test_same_landmarks_with_any_number_of_threads(sampler, columns, rng, monkey
             np.testing.assert_array_equal(other[name], values, err_msg=name)
 
 
-@each_with_threads
-def test_bad_numbers_of_threads_are_refused(sampler, X):
-    with pytest.raises(ValueError, match="n_jobs=0"):
-        clone(sampler).set_params(n_jobs=0).fit(X)
+def refined(**options):
+    return tp.EfficientDPP(5, refine=tp.Refinement(**options))
+
+
+WRONG_TYPES = [
+    (tp.EfficientDPP(2.5), "n_landmarks must be a whole number"),
+    (tp.EfficientDPP(5, bandwidth="wide"), "bandwidth must be a number"),
+    (tp.EfficientDPP(5, pool="half"), "pool='half' is not known"),
+    (tp.EfficientDPP(5, random_state="seed"), "random_state must be"),
+    (tp.EfficientDPP(5, refine="yes"), "pass True, False, a number of sweeps or a R"),
+    (refined(snap="no"), "snap must be True or False"),
+    (tp.RPCholesky(2, bandwidth="wide"), "bandwidth must be a number"),
+    (tp.RPCholesky(2, block_size=2.5), "block_size must be a whole number"),
+    (tp.KMeansLandmarks(5, snap="yes"), "snap must be True or False, got 'yes'"),
+]
+WRONG_VALUES = [
+    (tp.EfficientDPP(0), "n_landmarks=0 is too small"),
+    (tp.EfficientDPP(201), "n_landmarks=201 is too large.*200 points"),
+    (tp.EfficientDPP(5, n_neighbors=201), "n_neighbors=201 is too.*200 points"),
+    (tp.EfficientDPP(5, n_neighbors=0), "n_neighbors=0 is too small"),
+    (tp.EfficientDPP(5, bandwidth=0.0), "bandwidth=0.0 is out of range"),
+    (tp.EfficientDPP(5, repulsion="cosine"), "repulsion='cosine' .*'welsch', 'sin2'"),
+    (tp.EfficientDPP(5, pool=1), "pool=1 is too small"),
+    (tp.EfficientDPP(5, random_state=-1), "random_state=-1 is negative"),
+    (tp.EfficientDPP(5, refine=0), "refine=0 is too small"),
+    (tp.EfficientDPP("auto", tolerance=0), "tolerance=0.*between 0 and 1"),
+    (tp.EfficientDPP("auto", tolerance=1), "tolerance=1.*between 0 and 1"),
+    (refined(criterion="error"), "criterion='error' is not known"),
+    (refined(exponent=-1), "exponent=-1.0 is out of range"),
+    (refined(criterion="determinant", snap=False), "a sample always consists of"),
+    (tp.ExactDPP(kernel="cosine"), "kernel='cosine'"),
+    (tp.ExactDPP(bandwidth=0.0), "bandwidth"),
+    (tp.ExactDPP(kernel="geodesic", n_neighbors=200), "n_neighbors=200"),
+    (tp.AnnealedDPP(2, exponent=-1), "exponent=-1"),
+    (tp.AnnealedDPP(2, kernel="linear"), "kernel='linear'"),
+    (tp.AnnealedDPP(2, n_sweeps=0), "n_sweeps=0"),
+    (tp.AnnealedDPP(2, bandwidth=-1.0), "bandwidth"),
+    (tp.RPCholesky(2, bandwidth=-1.0), "bandwidth=-1"),
+    (tp.RPCholesky(2, block_size=0), "block_size=0 is too small"),
+    (tp.KMeansLandmarks(5, init="farthest"), "init='farthest' .*'k-means\\+\\+'"),
+    (tp.KMeansLandmarks(5, max_iter=0), "max_iter=0 is too small"),
+    *((clone(some).set_params(n_jobs=0), "n_jobs=0") for some in WITH_THREADS),
+    *(
+        (tp.EfficientDPP(kernel_bandwidth=-1, **options), "kernel_bandwidth=-1.0 is out of range")
+        for options in ({"refine": True}, {"n_landmarks": "auto"}, {})
+    ),
+]
 
 
 @pytest.mark.parametrize(
     ("sampler", "error", "message"),
     [
-        (tp.EfficientDPP(0), ValueError, "n_landmarks=0 is too small"),
-        (tp.EfficientDPP(201), ValueError, "n_landmarks=201 is too large.*200 points"),
-        (tp.EfficientDPP(2.5), TypeError, "n_landmarks must be a whole number"),
-        (tp.EfficientDPP(5, n_neighbors=201), ValueError, "n_neighbors=201 is too.*200 points"),
-        (tp.EfficientDPP(5, n_neighbors=0), ValueError, "n_neighbors=0 is too small"),
-        (tp.EfficientDPP(5, bandwidth=0.0), ValueError, "bandwidth=0.0 is out of range"),
-        (tp.EfficientDPP(5, bandwidth="wide"), TypeError, "bandwidth must be a number"),
-        (
-            tp.EfficientDPP(5, repulsion="cosine"),
-            ValueError,
-            "repulsion='cosine' .*'welsch', 'sin2'",
-        ),
-        (tp.EfficientDPP(5, pool="half"), TypeError, "pool='half' is not known"),
-        (tp.EfficientDPP(5, pool=1), ValueError, "pool=1 is too small"),
-        (tp.EfficientDPP(5, random_state="seed"), TypeError, "random_state must be"),
-        (tp.EfficientDPP(5, random_state=-1), ValueError, "random_state=-1 is negative"),
-        (
-            tp.EfficientDPP(5, refine="yes"),
-            TypeError,
-            "pass True, False, a number of sweeps or a R",
-        ),
-        (tp.EfficientDPP(5, refine=0), ValueError, "refine=0 is too small"),
-        (
-            tp.EfficientDPP(5, refine=tp.Refinement(criterion="error")),
-            ValueError,
-            "criterion='error' is not known",
-        ),
-        (
-            tp.EfficientDPP(5, refine=tp.Refinement(exponent=-1)),
-            ValueError,
-            "exponent=-1.0 is out of range",
-        ),
-        (
-            tp.EfficientDPP(5, refine=tp.Refinement(snap="no")),
-            TypeError,
-            "snap must be True or False",
-        ),
-        (
-            tp.EfficientDPP(5, refine=tp.Refinement(criterion="determinant", snap=False)),
-            ValueError,
-            "a sample always consists of",
-        ),
-        (tp.ExactDPP(kernel="cosine"), ValueError, "kernel='cosine'"),
-        (tp.ExactDPP(bandwidth=0.0), ValueError, "bandwidth"),
-        (tp.ExactDPP(kernel="geodesic", n_neighbors=200), ValueError, "n_neighbors=200"),
-        (tp.AnnealedDPP(2, exponent=-1), ValueError, "exponent=-1"),
-        (tp.AnnealedDPP(2, kernel="linear"), ValueError, "kernel='linear'"),
-        (tp.AnnealedDPP(2, n_sweeps=0), ValueError, "n_sweeps=0"),
-        (tp.AnnealedDPP(2, bandwidth=-1.0), ValueError, "bandwidth"),
-        (tp.RPCholesky(2, bandwidth=-1.0), ValueError, "bandwidth=-1"),
-        (tp.RPCholesky(2, bandwidth="wide"), TypeError, "bandwidth must be a number"),
-        (tp.RPCholesky(2, block_size=0), ValueError, "block_size=0 is too small"),
-        (tp.RPCholesky(2, block_size=2.5), TypeError, "block_size must be a whole number"),
-        (tp.KMeansLandmarks(5, init="farthest"), ValueError, "init='farthest' .*'k-means\\+\\+'"),
-        (tp.KMeansLandmarks(5, snap="yes"), TypeError, "snap must be True or False, got 'yes'"),
-        (tp.KMeansLandmarks(5, max_iter=0), ValueError, "max_iter=0 is too small"),
+        *((sampler, TypeError, message) for sampler, message in WRONG_TYPES),
+        *((sampler, ValueError, message) for sampler, message in WRONG_VALUES),
     ],
 )
 def test_bad_parameters_are_refused(sampler, error, message, X):
     with pytest.raises(error, match=message):
         sampler.fit(X)
-
-
-@pytest.mark.parametrize(
-    "sampler",
-    [tp.KMeansLandmarks(8, snap=False), tp.EfficientDPP(8, refine=tp.Refinement(1, snap=False))],
-)
-def test_landmarks_that_are_not_rows_have_no_indices(sampler, X):
-    sampler.set_params(random_state=0).fit(X)
-    assert sampler.indices_ is None
-    assert not any((landmark == X).all(axis=1).any() for landmark in sampler.landmarks_)
 
 
 def test_a_random_state_of_the_old_kind_is_a_seed_too():

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
+import pytest
 import xarray as xr
 import zarr
 from scipy import sparse
@@ -153,13 +154,20 @@ def _made(thing: Any) -> Iterator[Any]:
     yield thing
 
 
-def annotated(X: Any) -> SimpleNamespace:
-    """What an AnnData object looks like to a reader."""
+@contextmanager
+def _tensor(_: Path, X: np.ndarray) -> Iterator[Any]:
+    yield pytest.importorskip("torch").from_numpy(X)
+
+
+def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
+    """What an AnnData object looks like to a reader and to `fit_anndata`."""
+    if obsm is None:
+        obsm = {"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])}
     return SimpleNamespace(
         X=X,
-        obsm={"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])},
+        obsm=obsm,
         layers={"counts": X},
-        obs={},
+        obs=pd.DataFrame(index=[f"cell {number}" for number in range(len(X))]),
         uns={},
         var_names=pd.Index(names(X)),
     )
@@ -188,9 +196,21 @@ OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
         xr.DataArray(X, dims=("row", "column"), coords={"column": names(X)})
     ),
     "anndata": lambda _, X: _made(annotated(X)),
+    "tensor": _tensor,
 }
 
 # Files and objects whose columns have the names above.
 NAMED = {"points.parquet", "points.PQ", "folder", "points.h5ad"}
 NAMED |= TEXTS.keys() - {"semicolons.csv", "bare.txt"}
 NAMED |= {"table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"}
+
+
+@contextmanager
+def held(name: str, folder: Path, X: np.ndarray) -> Iterator[Any]:
+    """Points in a file or an object, by any of the names above."""
+    if name in OBJECTS:
+        with OBJECTS[name](folder, X) as thing:
+            yield thing
+    else:
+        (PATHS | TEXTS)[name](folder / name, X)
+        yield folder / name

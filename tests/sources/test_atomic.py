@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all; nothing that is found in the folder is trusted."""
+"""Written files: there as a whole or not at all, in any blocks; nothing found there is trusted."""
 
 import errno
 import os
@@ -7,23 +7,26 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from trigpoint._sources import Output, atomic, open_output, open_source
+from trigpoint._sources import Output, atomic, open_output, open_source, writers
 from trigpoint._sources.atomic import atomic_write, check_target
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
-NAMES = ["y.npy", "y.csv", "y.parquet"]
+NAMES = ["y.npy", "y.csv", "y.parquet", "y.pq"]
 X = np.arange(3000.0).reshape(1000, 3)
 
 
-def write(path, points=X, during=lambda: None, replace=True):
-    """Write in any format; in the middle, something happens."""
-    with open_output(Output(path, replace), points.shape, float) as writer:
-        writer.write(points[:500])
+def write(path, points=X, during=lambda: None, *, replace=True, names=None, n_rows=None, rows=500):
+    """Write in any format, in blocks; after the first of them, something happens."""
+    shape = (len(points) if n_rows is None else n_rows, points.shape[1])
+    with open_output(Output(path, replace, names), shape, points.dtype) as writer:
+        writer.write(points[:rows])
         during()
-        writer.write(points[500:])
+        for start in range(rows, len(points), rows):
+            writer.write(points[start : start + rows])
 
 
 def read(path):
@@ -155,4 +158,91 @@ def test_what_is_not_a_file_is_not_replaced(tmp_path):
     with pytest.raises(FileExistsError, match="is a pipe or a device"):
         check_target(tmp_path / "y.npy")
     with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_read_back_whatever_the_blocks(tmp_path, points, name, dtype, monkeypatch):
+    monkeypatch.setattr(writers, "_TOGETHER_BYTES", 1000)
+    Y, first = points.astype(dtype), None
+    for rows in (1, 10, 103, 500):
+        write(tmp_path / name, Y, rows=rows)
+        assert os.listdir(tmp_path) == [name]
+        found = read(tmp_path / name)
+        # Text has no types: it is read as float64, and has the digits to become float32 again.
+        assert found.dtype == (np.float64 if name.endswith(".csv") else dtype)
+        np.testing.assert_array_equal(found.astype(dtype), Y, strict=True)
+        first = (tmp_path / name).read_bytes() if first is None else first
+        assert (tmp_path / name).read_bytes() == first
+
+
+def test_read_by_others(tmp_path, points):
+    for name in NAMES:
+        write(tmp_path / name, points, names=list("abcde"))
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), points, strict=True)
+    table = pq.read_table(tmp_path / "y.parquet")
+    assert table.column_names == list("abcde")
+    np.testing.assert_array_equal(table.to_pandas().to_numpy(), points)
+    assert pq.ParquetFile(tmp_path / "y.parquet").num_row_groups == 1
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_names(tmp_path, points, name):
+    write(tmp_path / name, points, names=["a, b", *"cde", 'say "f"'])
+    assert open_source(tmp_path / name).columns.names == ("a, b", *"cde", 'say "f"')
+    write(tmp_path / name, points)
+    assert open_source(tmp_path / name).columns.names == ("x0", "x1", "x2", "x3", "x4")
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interrupted_run_leaves_the_old_file(tmp_path, name, old, error):
+    def stop():
+        raise error("stop")
+
+    if old:
+        write(tmp_path / name, X + 1)
+    with pytest.raises(error, match="stop"):
+        write(tmp_path / name, X, stop)
+    assert os.listdir(tmp_path) == [name] * old
+    if old:
+        np.testing.assert_array_equal(read(tmp_path / name), X + 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_number_of_rows(tmp_path, name):
+    with pytest.raises(ValueError, match=r"1,?000 rows .*opened for 1,?001: nothing is"):
+        write(tmp_path / name, n_rows=1001)
+    with pytest.raises(ValueError, match=r"were written to .*opened for 999"):
+        write(tmp_path / name, n_rows=999)
+    with (
+        pytest.raises(ValueError, match=r"a block of shape \(1000,\) was written"),
+        open_output(Output(tmp_path / name), X.shape, float) as writer,
+    ):
+        writer.write(X[:, 0])
+    assert os.listdir(tmp_path) == []
+
+
+def test_refused_before_any_work(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.npy").mkdir()
+    for out, error, message in (
+        ("y.zarr", ValueError, "has an unknown suffix"),
+        ("y.xlsx", ValueError, "has an unknown suffix: points can be written to .npy, .csv"),
+        ("nowhere/y.npy", FileNotFoundError, "there is no folder"),
+        ("file/y.npy", FileNotFoundError, "there is no folder"),
+        ("folder.npy", IsADirectoryError, "is a folder: write to another name"),
+        ("a\0.npy", ValueError, "NUL character"),
+    ):
+        with pytest.raises(error, match=message):
+            Output(f"{tmp_path}/{out}").check()
+    for wrong in (5, "", np.eye(2)):
+        with pytest.raises(TypeError, match="out must be a path, got"):
+            Output(wrong).check()
+    with (
+        pytest.raises(ValueError, match="is not 2 different names"),
+        open_output(Output(tmp_path / "y.npy", names=["a", "a"]), (3, 2), float),
+    ):
         pass

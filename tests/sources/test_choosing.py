@@ -1,34 +1,17 @@
 """Choosing an array of a file by its key, and columns by name or number."""
 
-from contextlib import ExitStack
-
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import zarr
-from formats import OBJECTS, PATHS, annotated, save_h5ad, save_hdf5, save_npz, save_zarr_zip
+from formats import annotated, held, save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
 from trigpoint._sources import Source, open_source
 
 
 def whole(source: Source) -> np.ndarray:
     return np.asarray(source)
-
-
-def test_columns_leave_out_text(tmp_path):
-    frame = pd.DataFrame({"x": [1.0, 2], "label": ["a", "b"], "n": [3, 4]})
-    frame.to_parquet(tmp_path / "a.parquet")
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    for thing in (frame, tmp_path / "a.parquet", tmp_path / "a.csv"):
-        np.testing.assert_array_equal(
-            whole(open_source(thing, columns=["n", "x"])), [[3, 1], [4, 2]]
-        )
-        with pytest.raises(
-            ValueError,
-            match=r"column 'label' of type .*leave it out with tp.open_source\(X, columns=",
-        ):
-            open_source(thing)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +122,8 @@ def test_carried_keys(tmp_path, points, monkeypatch):
     ],
 )
 def test_key_without_choice(tmp_path, points, name):
-    with ExitStack() as stack:
-        if name in PATHS:
-            thing = tmp_path / name
-            PATHS[name](thing, points)
-        else:
-            thing = stack.enter_context(OBJECTS[name](tmp_path, points))
-        with pytest.raises(ValueError, match=r"key='a' has no effect"):
-            open_source(thing, key="a")
+    with (
+        held(name, tmp_path, points) as thing,
+        pytest.raises(ValueError, match=r"key='a' has no effect"),
+    ):
+        open_source(thing, key="a")

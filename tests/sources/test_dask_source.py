@@ -269,22 +269,23 @@ def test_workers_that_are_lost(workers, points, columns, tmp_path):
     import time
 
     def slowly(block):
-        time.sleep(0.2)
+        time.sleep(0.1)
         return block
 
     cloudpickle = pytest.importorskip("cloudpickle")
     cloudpickle.register_pickle_by_value(__import__("stand_in"))
     cloudpickle.register_pickle_by_value(__import__(__name__))
-    X = parted(points, "small").map_blocks(slowly, dtype=float, meta=np.empty((0, 3)))
+    X = parted(points, "small")
+    slow = open_source(X.map_blocks(slowly, dtype=float, meta=np.empty((0, 3))))
     pids = list(workers.run(os.getpid).values())
-    timers = [threading.Timer(1 + i, os.kill, (pid, signal.SIGKILL)) for i, pid in enumerate(pids)]
-    for timer in timers:
+    for pid, out in zip(pids, (None, tmp_path / "y.npy"), strict=True):
+        timer = threading.Timer(0.7, os.kill, (pid, signal.SIGKILL))
         timer.start()
-    found = open_source(X).map(Model(columns))[0].compute()
-    for timer in timers:
+        found, _ = slow.map(Model(columns), out=out)
+        found = found.compute() if out is None else np.load(found)
         timer.join()
-    np.testing.assert_array_equal(found, points[:, :2] ** 2)
-    assert not set(pids) & set(workers.run(os.getpid).values())
+        np.testing.assert_array_equal(found, points[:, :2] ** 2)
+        assert pid not in workers.run(os.getpid).values()
     lazy, _ = open_source(X).map(LargeModel(columns))
     assert len(cloudpickle.dumps(lazy.__dask_graph__())) < 2**20
     np.testing.assert_array_equal(lazy.compute(), points[:, :2] ** 2 + (2.0**20 - 1))

@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pytest
 from formats import PATHS
-from scipy import sparse
 from stand_in import Model
 
 import trigpoint as tp
@@ -25,15 +24,6 @@ def test_blocks_of_a_fixed_size(points, columns, n_threads, step):
     np.testing.assert_array_equal(result, points[:, :2] ** 2, strict=True)
     assert n_far == (points[:, 0] > 2).sum() > 0
     assert sorted(model.blocks) == [(s, min(step, 103 - s)) for s in range(0, 103, step)]
-
-
-def test_the_fitted_precision_and_sparseness_reach_the_model(rng):
-    X = sparse.random_array((60, 40), density=0.05, format="csr", rng=rng, dtype=np.float32)
-    model = Model(open_source(X).columns, 7)
-    expected = X.toarray()[:, :2].astype(float) ** 2
-    for batch in (X, X.toarray(), X.toarray().astype(np.float64)):
-        result, _ = open_source(batch).matching(model.columns).map(model)
-        np.testing.assert_array_equal(result, expected.astype(np.float32), strict=True)
 
 
 @pytest.mark.parametrize("name", ["y.npy", "y.csv", "y.parquet"])

@@ -130,8 +130,6 @@ def test_missing_values(tmp_path):
         assert open_source(thing).take(np.array([0, 1])).tolist() == [[1, 1], [2, 2]]
     with pytest.raises(ValueError, match=r"contains NaN in row 2, column 'x'"):
         open_source(pd.DataFrame({"x": pd.array([1, 2, None], dtype="Int64")})).take(None)
-    with pytest.raises(ValueError, match="X has masked values"):
-        open_source(np.ma.masked_equal(np.eye(3), 0))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

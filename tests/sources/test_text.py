@@ -35,6 +35,9 @@ def rows_of(path, **choice):
         ("a.csv", "4.5\n1\n", None, [[4.5], [1]]),
         ("a.csv", "# by hand\n\nsep=,\nx,y\n1,2\n3,4\n\n", ("x", "y"), [[1, 2], [3, 4]]),
         ("a.txt", "# x y\n1.5 2\n", None, [[1.5, 2]]),
+        ("a.txt", "-1.250000000000000069e-01 2e+00\n", None, [[-0.12500000000000001, 2]]),
+        ("a.csv", "x,y\n\n1,2\n\n\n3,4\n5,6\n", ("x", "y"), [[1, 2], [3, 4], [5, 6]]),
+        ("a.csv", "x,y\r\n\r\n1,2\r\n\r\n\r\n3,4\r\n", ("x", "y"), [[1, 2], [3, 4]]),
         ("a.csv", "x,1990\n.5,.6\n", ("x", "1990"), [[0.5, 0.6]]),
         ("a.csv", ",0,1\n0,.5,.6\n1,.7,.8\n", ("0", "1"), [[0.5, 0.6], [0.7, 0.8]]),
         ("a.csv", "\ufeffx,y\n1,2\n", ("x", "y"), [[1, 2]]),
@@ -56,30 +59,10 @@ def test_layouts(tmp_path, name, content, names, rows, compressed):
     assert source.n == open_source(path).n == len(rows)
 
 
-def test_what_numpy_and_pandas_write(tmp_path, points):
-    for header in ("", "x y z u v"):
-        np.savetxt(tmp_path / "a.txt", points, header=header)
-        np.testing.assert_array_equal(open_source(tmp_path / "a.txt").take(None), points)
-    np.savetxt(tmp_path / "a.csv", points, delimiter=",")
-    np.testing.assert_array_equal(open_source(tmp_path / "a.csv").take(None), points)
-    frame = pd.DataFrame(points, columns=list("abcde"))
-    frame.to_csv(tmp_path / "b.csv")
-    assert open_source(tmp_path / "b.csv").columns.names == tuple("abcde")
-    np.testing.assert_array_equal(open_source(tmp_path / "b.csv").take(None), points)
-
-
 def test_a_first_line_that_counts_is_a_point_with_a_warning(tmp_path):
     (tmp_path / "a.csv").write_text("0,1\n.5,.6\n.7,.8\n")
     with pytest.warns(UserWarning, match="counts its columns and is read as a point"):
         assert rows_of(tmp_path / "a.csv")[0] == [0, 1]
-
-
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_blank_lines_between_rows_are_skipped(tmp_path, ending):
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n\n1,2\n\n\n3,4\n5,6\n".replace("\n", ending), newline="")
-    assert open_source(path).n == 3
-    assert rows_of(path) == [[1, 2], [3, 4], [5, 6]]
 
 
 def test_quotes_and_line_breaks_in_columns_that_are_not_read(tmp_path):

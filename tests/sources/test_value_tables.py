@@ -84,9 +84,6 @@ def test_what_is_noted_of_cells(folder):
     message = r"new\.h5ad has no column 'leiden': choose from .*louvain.*, as in new\.h5ad::obs/"
     with pytest.raises(ValueError, match=message):
         read_values("new.h5ad::obs/leiden")
-
-
-def test_no_notes_of_cells(folder):
     with h5py.File("none.h5ad", "w") as file:
         file["X"] = np.eye(2)
     with pytest.raises(ValueError, match=r"none\.h5ad has no obs"):
@@ -158,17 +155,6 @@ def test_quotes_are_copied_and_a_file_without_names_gets_none(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\r\n3,4\r\n5,6")
     copy_rows(tmp_path / "a.csv", [2, 1], tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_bytes() == b"5,6\n3,4\n"
-
-
-@pytest.mark.parametrize("index", [False, True])
-def test_rows_of_parquet(tmp_path, frame, index):
-    if index:
-        frame = frame.set_index("id")
-    frame.to_parquet(tmp_path / "a.parquet", row_group_size=2)
-    assert copy_rows(tmp_path / "a.parquet", ROWS, tmp_path / "b.parquet") == 5
-    found = pd.read_parquet(tmp_path / "b.parquet")
-    expected = frame.iloc[ROWS] if index else frame.iloc[ROWS].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, expected, check_categorical=False)
 
 
 def test_rows_of_a_folder_whose_files_differ_in_order_and_width(tmp_path, frame):
