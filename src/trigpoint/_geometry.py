@@ -1,6 +1,8 @@
-"""Local geometry: dimension, covariances of neighbors, and the Bhattacharyya distance."""
+"""Local geometry: dimension, covariances, Bhattacharyya distances and the nearest by them."""
 
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,6 +38,17 @@ _QUERIES = 128
 # Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
 _FEWEST_INSIDE = 10
 _GROWTH = 4
+
+# Budget for Bhattacharyya distances, in covariance entries read: several seconds on one core;
+# diagonal entries are ten times cheaper. If all pairs would exceed it, or take too much memory,
+# only the Euclidean nearest landmarks are compared.
+_FULL_BUDGET = 3 * 10**8
+_DIAGONAL_BUDGET = 3 * 10**9
+MATRIX_MAX = 4096
+_CANDIDATES_HELD = 2**24
+_MIN_CANDIDATES_PER_NEIGHBOR = 4
+
+logger = logging.getLogger(__name__)
 
 
 def neighborhood_size(n_points: int, n_landmarks: int) -> int:
@@ -219,6 +232,77 @@ def _evaluator(
     if scaled.ndim == 3:
         return partial(full_distances, points, scaled, np.linalg.slogdet(scaled)[1])
     return partial(diagonal_distances, points, scaled, np.sqrt(0.5 / scaled))
+
+
+@dataclass
+class NeighborSearch:
+    """The nearest landmarks of each landmark, in either metric; several graphs can share it.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    n_threads : int
+    at_least : int, default=0
+        How many neighbors are found at once, for graphs that will ask for more.
+
+    Attributes
+    ----------
+    notes : tuple of Warning
+        About the covariances, if any were compared.
+    """
+
+    landmarks: Landmarks
+    n_threads: int
+    at_least: int = 0
+    notes: tuple[Warning, ...] = ()
+    _found: dict[tuple[str, float], np.ndarray] = field(default_factory=dict)
+
+    def nearest(self, metric: str, count: int, ridge: float) -> np.ndarray:
+        """Rows (k, count) of the other landmarks nearest to each, nearest first."""
+        found = self._found.get((metric, ridge))
+        if found is None or found.shape[1] < count:
+            wanted = min(max(count, self.at_least), len(self.landmarks.points) - 1)
+            is_compared = metric == "bhattacharyya"
+            found = self._compared(wanted, ridge) if is_compared else self._by_length(wanted)
+            self._found[metric, ridge] = found
+        return found[:, :count]
+
+    def _by_length(self, count: int) -> np.ndarray:
+        points = self.landmarks.points
+        index = neighbor_index(points, count, len(points), self.n_threads)
+        # Landmarks are distinct, so each is the first of its own neighbors.
+        return index.query(points, count + 1)[1][:, 1:]
+
+    def _compared(self, count: int, ridge: float) -> np.ndarray:
+        """Rows by Bhattacharyya distance, among the Euclidean nearest if there are too many."""
+        covariances, self.notes = regularize(self.landmarks.covariances, float(ridge))
+        points = self.landmarks.points.astype(np.float64)
+        k = len(points)
+        budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
+        affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
+        candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
+        # All pairs are evaluated once for both directions, so they cost half.
+        if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
+            distances = bhattacharyya_matrix(points, covariances, self.n_threads)
+            np.fill_diagonal(distances, np.inf)
+            return _smallest(distances, count)
+        logger.info(
+            "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
+        )
+        near = np.sort(self._by_length(candidates), axis=1)
+        left = np.repeat(np.arange(k), candidates)
+        distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
+        return np.take_along_axis(near, _smallest(distances.reshape(near.shape), count), axis=1)
+
+
+def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the `count` smallest entries of each row, ascending; equal ones by column."""
+    columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+    last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
+    tied = (distances <= last).sum(axis=1) > count
+    columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
+    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)
 
 
 def local_dimension(X: Any, k: int) -> float:

@@ -17,8 +17,8 @@ from trigpoint.plot._eigenvalues import leading_eigenvalues
 class CommuteTimeMaps(tp.LaplacianEigenmaps):
     """Eigenvectors divided by the roots of their eigenvalues, as in CONTRIBUTING.md."""
 
-    def _spectrum(self, graph, n_components, which):
-        found = super()._spectrum(graph, n_components, which)
+    def _spectrum(self, weights, n_components, eigenvectors):
+        found = super()._spectrum(weights, n_components, eigenvectors)
         return replace(found, coordinates=found.coordinates / np.sqrt(found.eigenvalues))
 
 

@@ -13,7 +13,7 @@ import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._graphs import KNNGraph
-from trigpoint._kernels.map_placing import blended_planes
+from trigpoint._kernels.landmark_search import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
 ALONG_GRAPH = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap]

@@ -9,17 +9,18 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 import trigpoint as tp
+from trigpoint import _geometry
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import ordinary_edges
 from trigpoint._geometry import (
+    NeighborSearch,
     SingularCovarianceWarning,
     bhattacharyya_matrix,
     local_covariances,
     regularize,
 )
-from trigpoint._graphs import KNNGraph, RadiusGraph, knn
+from trigpoint._graphs import KNNGraph, RadiusGraph
 from trigpoint._graphs.graph import precomputed_graph
-from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._pool import Pool
@@ -109,7 +110,7 @@ def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monk
     np.fill_diagonal(all_pairs, np.inf)
     order = np.argsort(cdist(points, points), axis=1)
     for affordable, candidates in ((30, 30), (24, 24), (5, 24), (1000, 149)):
-        monkeypatch.setattr(knn, budget, 150 * affordable * covariances[0].size)
+        monkeypatch.setattr(_geometry, budget, 150 * affordable * covariances[0].size)
         near = np.full_like(all_pairs, np.inf)
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]

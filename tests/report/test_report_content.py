@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import trigpoint as tp
-from trigpoint._report.content import gather
+from trigpoint._report.content import gather, used_parameters
 from trigpoint._report.density import Grid, grid_size
-from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import draw_sample
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
@@ -17,7 +18,6 @@ from trigpoint._estimators.graph_embedding import (
     SHOWN,
     GraphEmbedding,
     Rules,
-    interpolation,
 )
 from trigpoint._extension.published import PublishedExtension
 from trigpoint._extension.weighted import MarkovExtension, support_of
@@ -62,13 +62,12 @@ class MarkovEmbedding(GraphEmbedding):
     def _markov_values(self, fit: Fit) -> np.ndarray:
         """Return the eigenvalues mu of the Markov matrix."""
 
-    def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
+    def _rules(self, dimension: float, d: int, k: int, by_dimension: str) -> Rules:
         n_components = self.n_components
         if n_components <= MOST_VISUAL:
             is_roomy = dimension < max(n_components, _SURFACE_DIMENSION) + 0.5
             count = ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
-            extension = interpolation(n_components, dimension, d, points_per_landmark)
-            return Rules("bhattacharyya", count, extension)
+            return Rules("bhattacharyya", count, by_dimension)
         is_complete = k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * d
         return Rules("complete" if is_complete else "euclidean", _DENSE_NEIGHBORS, "all")
 
@@ -76,7 +75,7 @@ class MarkovEmbedding(GraphEmbedding):
         which = self.eigenvectors
         if which == "auto":
             which = "independent" if n_components <= SHOWN else "leading"
-        spectrum = self._spectrum(graph, n_components, which)
+        spectrum = self._spectrum(graph.weights, n_components, which)
         if which == "leading" and 1 < n_components <= SHOWN:
             redundant = redundant_columns(spectrum.coordinates)
             if redundant:
@@ -89,7 +88,7 @@ class MarkovEmbedding(GraphEmbedding):
         return Fit(landmarks, spectrum, 0.0, graph, decided={"eigenvectors": which})
 
     @abstractmethod
-    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
+    def _spectrum(self, weights: csr_array, n_components: int, eigenvectors: str) -> Spectrum:
         """Compute the eigenvectors of the landmark graph."""
 
     def _narrowed(self, fit: Fit) -> Fit:
@@ -262,15 +261,15 @@ class LaplacianEigenmaps(MarkovEmbedding):
     _title = "Laplacian eigenmaps"
     _equal_scales = False
 
-    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
-        return laplacian_eigenmaps(graph.weights, n_components, which)
+    def _spectrum(self, weights: csr_array, n_components: int, eigenvectors: str) -> Spectrum:
+        return laplacian_eigenmaps(weights, n_components, eigenvectors)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues
 
     def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         assert self.fitted_.graph is not None
-        values = self._spectrum(self.fitted_.graph, count, "leading").eigenvalues
+        values = self._spectrum(self.fitted_.graph.weights, count, "leading").eigenvalues
         return values, values
 
 
@@ -346,9 +345,9 @@ class DiffusionMaps(MarkovEmbedding):
         check_positive("time", self.time, zero=True)
         return super()._check_parameters()
 
-    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
+    def _spectrum(self, weights: csr_array, n_components: int, eigenvectors: str) -> Spectrum:
         alpha, time = float(self.alpha), float(self.time)
-        return diffusion_maps(graph.weights, n_components, which, alpha=alpha, time=time)
+        return diffusion_maps(weights, n_components, eigenvectors, alpha=alpha, time=time)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return fit.spectrum.eigenvalues

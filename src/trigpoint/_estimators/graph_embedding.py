@@ -27,10 +27,9 @@ from trigpoint._common.errors import ParameterError, ParameterTypeError, Paramet
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._embedding import Embedding
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._geometry import local_covariances, local_dimension
+from trigpoint._geometry import NeighborSearch, local_covariances, local_dimension
 from trigpoint._graphs import NAMED_GRAPHS, CompleteGraph, KNNGraph
 from trigpoint._graphs.graph import Graph, masses_of, precomputed_graph
-from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._model import Model
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
 from trigpoint._neighbors.nearest import nearest
@@ -112,19 +111,6 @@ class Rules(NamedTuple):
     extension: str
 
 
-def interpolation(
-    n_components: int, dimension: float, n_columns: int, points_per_landmark: float
-) -> str:
-    """Return how points get a few coordinates, from their local dimension.
-
-    Planes, unless a point varies in more directions than there are coordinates: a plane takes the
-    mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
-    hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
-    """
-    fits = n_columns <= TREE_MAX_DIMENSION and dimension < n_components + 0.5
-    return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
-
-
 class GraphEmbedding(Embedding):
     """The estimators that embed a neighborhood graph of the landmarks."""
 
@@ -162,8 +148,11 @@ class GraphEmbedding(Embedding):
         return space
 
     @abstractmethod
-    def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
-        """Return what ``"auto"`` stands for, given the local dimension and number of columns."""
+    def _rules(self, dimension: float, d: int, k: int, by_dimension: str) -> Rules:
+        """Return what ``"auto"`` stands for, given the local dimension and number of columns.
+
+        `by_dimension` is the extension that suits a few coordinates.
+        """
 
     @abstractmethod
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
@@ -178,7 +167,13 @@ class GraphEmbedding(Embedding):
         why = f"there are {k:,} landmarks"
         check_count("n_components", self.n_components, high=k - 1, why=why)
         dimension = local_dimension(pool.points, k)
-        rules = self._rules(dimension, d, k, pool.n / k)
+        # Planes, unless a point varies in more directions than there are coordinates: a plane takes
+        # the mean over the others, and mixes classes that a mean of the nearest landmarks keeps
+        # apart. With hardly more points than landmarks there is little to smooth, and coordinates
+        # are eigenvectors.
+        has_planes = d <= TREE_MAX_DIMENSION and dimension < self.n_components + 0.5
+        is_smooth = has_planes and pool.n >= _POINTS_PER_LANDMARK * k
+        rules = self._rules(dimension, d, k, "smooth" if is_smooth else "graph")
         first = self.graph
         if isinstance(first, str):
             first = rules.graph if first == "auto" else first

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import dijkstra
 from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
+from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules
 from trigpoint._estimators.model_arrays import MOST_COMPUTED, check_division, require
 from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import AllLandmarks, support_of
@@ -88,12 +88,11 @@ class Isomap(GraphEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
+    def _rules(self, dimension: float, d: int, k: int, by_dimension: str) -> Rules:
         # Over fewer neighbors, paths zigzag and are longer than they should be; but if there are
         # few landmarks, many neighbors reach across gaps.
         count = min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
-        extension = interpolation(self.n_components, dimension, d, points_per_landmark)
-        return Rules("bhattacharyya", count, extension)
+        return Rules("bhattacharyya", count, by_dimension)
 
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
         check_pairs(landmarks.points)

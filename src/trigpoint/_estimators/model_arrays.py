@@ -5,8 +5,7 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude
 from trigpoint._common.records import Fit, LandmarkGraph, Landmarks, Spectrum
-from trigpoint._graphs.complete import complete_graph
-from trigpoint._numerics.gaussian import distances_between
+from trigpoint._graphs.complete import complete_graph, distances_between
 
 # Covariances are only for reports and plots. Full ones are saved up to this many dimensions, where
 # they hold as many times the numbers of the landmarks.

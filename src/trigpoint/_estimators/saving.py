@@ -46,9 +46,7 @@ _NONSENSE = (
 _SPACE = "space."
 
 
-def save_model(
-    estimator: Embedding, path: str | os.PathLike[str], *, replace_existing: bool = True
-) -> None:
+def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to `path`; see `Embedding.save`."""
     path = check_path(path, "name the file to write, such as 'model.trig'")
     if _estimators().get(type(estimator).__name__) is not type(estimator):
@@ -86,7 +84,7 @@ def save_model(
         "version": str(FORMAT_VERSION),
         "model": json.dumps(described),
     }
-    write_tensors(path, arrays, metadata, replace=replace_existing)
+    write_tensors(path, arrays, metadata)
 
 
 def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:

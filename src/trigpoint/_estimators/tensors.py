@@ -25,29 +25,16 @@ _DIGEST = "sha256"
 
 
 def write_tensors(
-    path: str | os.PathLike[str],
-    arrays: dict[str, np.ndarray],
-    metadata: dict[str, str],
-    *,
-    replace: bool = True,
+    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], metadata: dict[str, str]
 ) -> None:
-    """Write `arrays` and `metadata` to `path`, which appears only when complete.
-
-    Parameters
-    ----------
-    path : path
-    arrays : dict of ndarray
-    metadata : dict of str
-    replace : bool, default=True
-        Whether to replace an existing file.
-    """
+    """Write `arrays` and `metadata` to `path`, which appears only when complete."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
     metadata = metadata | {_DIGEST: _digest(entries, metadata, data)}
     # By hand, because the library writes metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
-    with atomic_write(path, replace=replace) as partial, partial.open("wb") as file:
+    with atomic_write(path) as partial, partial.open("wb") as file:
         file.write(len(header).to_bytes(_LENGTH_BYTES, "little") + header)
         file.write(data)
 

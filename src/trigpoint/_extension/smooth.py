@@ -16,7 +16,6 @@ from trigpoint._extension.weighted import FAR_BANDWIDTHS, ordinary_lengths
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.gaussian import gaussian
 
 # Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
 # median distance. Wider planes flatten features of the coordinates and fold at the border; narrower
@@ -72,15 +71,15 @@ class SmoothExtension:
         the graph. Fitting shrinks coordinates, the more so the faster they vary; each is stretched
         again as a whole.
         """
-        from trigpoint._kernels.map_placing import nearest_by_path
+        from trigpoint._kernels.landmark_search import nearest_by_path
 
         landmarks, coordinates = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
         k, d = landmarks.shape
         # Paths of one or two edges, so that a sparse graph has enough neighbors too.
-        lengths, counts = ordinary_lengths(graph), np.empty(k, dtype=np.int64)
-        nearest = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
+        lengths = ordinary_lengths(graph) if len(graph.bridges) else graph.lengths
+        nearest, counts = np.empty((k, 1 + _FITTED), dtype=np.int64), np.empty(k, dtype=np.int64)
         nearest_by_path(lengths.indptr, lengths.indices, lengths.data, nearest, counts)
         planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
         width = nearest.shape[1]
@@ -104,7 +103,7 @@ class SmoothExtension:
         return self.support.row_bytes + 16 * (SHARING + 1) + 8 * width
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        from trigpoint._kernels.map_placing import blended_planes
+        from trigpoint._kernels.landmark_search import blended_planes
 
         count = min(SHARING + 1, len(self.landmarks))
         nearest, squares = self.support.nearest(X, count)
@@ -139,12 +138,14 @@ def _planes(
     middle = np.sort(np.where(used, lengths, np.inf), axis=1)
     middle = middle[np.arange(len(lengths)), used.sum(axis=1) // 2]
     bandwidths = np.where(middle > 0, _BANDWIDTH * middle, 1.0)
-    weights = gaussian((lengths / bandwidths[:, None]) ** 2, 1.0) * used
+    weights = np.exp((lengths / bandwidths[:, None]) ** 2 / -2) * used
     weights = weights / weights.sum(axis=1, keepdims=True)
     reach = lengths.max(axis=1)
     unit = np.where(reach > 0, reach, 1.0)[:, None, None]
-    center, around = _centered(places / unit, weights)
-    mean, differences = _centered(coordinates[nearest], weights)
+    # Neighbors and their coordinates, around their weighted means.
+    roots, places, values = np.sqrt(weights)[:, :, None], places / unit, coordinates[nearest]
+    center, mean = (np.einsum("ij,ijc->ic", weights, rows) for rows in (places, values))
+    around, differences = roots * (places - center[:, None]), roots * (values - mean[:, None])
     # Slopes are combinations of the neighbors' places, so that there are as many unknowns in any
     # dimension.
     products = np.einsum("ijd,ihd->ijh", around, around)
@@ -153,9 +154,3 @@ def _planes(
     slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
     values = mean - np.einsum("icd,id->ic", slopes, center)
     return np.concatenate([slopes / unit, values[:, :, None]], axis=2), reach
-
-
-def _centered(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (b, c) of values (b, width, c), and differences from it times the roots of weights."""
-    mean = np.einsum("ij,ijc->ic", weights, values)
-    return mean, np.sqrt(weights)[:, :, None] * (values - mean[:, None])

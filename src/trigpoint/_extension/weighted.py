@@ -26,7 +26,6 @@ from trigpoint._neighbors.nearest import (
     squares_to_all,
 )
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.gaussian import gaussian
 
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_sums import GraphRows
@@ -192,7 +191,7 @@ class GraphNeighbors:
             np.asarray(matrix[row, columns]).ravel() for matrix in (graph.lengths, graph.weights)
         )
         own = graph.bandwidths[row]
-        kernel = gaussian((lengths / np.maximum(own, graph.bandwidths[columns])) ** 2, 1.0)
+        kernel = np.exp((lengths / np.maximum(own, graph.bandwidths[columns])) ** 2 / -2)
         # The landmark that a place is measured from: itself, or the start of its edge.
         follows = kernel > _FOLLOWED
         measured = np.where(follows, columns, row)

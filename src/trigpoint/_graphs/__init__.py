@@ -1,7 +1,8 @@
-"""Graphs of the landmarks, one file for each kind.
+"""Graphs of the landmarks.
 
-`graph` has what they share: it turns edges into a connected, weighted graph, and counts the points
-that each landmark represents.
+`graph` links nearest neighbors, and has what all graphs share: it turns edges into a connected,
+weighted graph, and counts the points that each landmark represents. Other kinds have their own
+files.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from trigpoint._graphs.complete import CompleteGraph
-from trigpoint._graphs.knn import KNNGraph
+from trigpoint._graphs.graph import KNNGraph
 from trigpoint._graphs.radius import RadiusGraph
 
 # What estimators accept as ``graph=`` besides "auto"; a registered graph can also be saved.

@@ -2,12 +2,13 @@
 
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
+from scipy.spatial.distance import cdist
 
 from trigpoint._common.checks import check_dense, check_share
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._graphs.graph import Graph, common_factor
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.gaussian import distances_between, gaussian
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
+from trigpoint._numerics.gaussian import FEW_COLUMNS, squared_distances
 
 # Mean weight over all pairs with automatic bandwidths, and the most pairs that these are computed
 # from.
@@ -65,6 +66,19 @@ class CompleteGraph(Graph):
         return complete_graph(lengths, reach * factor)
 
 
+def distances_between(points: np.ndarray) -> np.ndarray:
+    """Distances (k, k) between all points, exactly symmetric."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] <= FEW_COLUMNS:
+        return cdist(points, points)
+    # With more threads, products would be rounded otherwise.
+    with one_blas_thread():
+        squares = squared_distances(points, points)
+    distances = np.sqrt((squares + squares.T) / 2)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
 def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
     """Link all pairs of landmarks at these distances, weighted by the larger bandwidth of each."""
     k, tiny = len(lengths), np.finfo(np.float64).tiny
@@ -73,7 +87,7 @@ def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph
     # Block by block: with several matrices at once, a graph would take five times its memory.
     for part in row_blocks(k, block_rows(8 * k)):
         larger = np.maximum(bandwidths[part, None], bandwidths)
-        weights[part] = np.maximum(gaussian((lengths[part] / larger) ** 2, 1.0), tiny)
+        weights[part] = np.maximum(np.exp((lengths[part] / larger) ** 2 / -2), tiny)
         off_diagonal = np.arange(k) != np.arange(part.start, part.stop)[:, None]
         others[part] = np.maximum(lengths[part], tiny)[off_diagonal].reshape(len(larger), k - 1)
     np.fill_diagonal(weights, 1.0)

@@ -1,4 +1,4 @@
-"""The landmarks nearest to each point of a block, exactly, in low dimension.
+"""The landmarks nearest to each point of a block, exactly, and what a point takes from them.
 
 Most points are close to a landmark, and their nearest landmarks are then among those nearest to
 that one, which are listed beforehand. A point descends a k-d tree to some landmark `a`, reads its
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigpoint._kernels.jit import compiled_strictly
+from trigpoint._kernels.jit import compiled, compiled_strictly
 
 # A sum of two rounded distances falls short of the true one by less than this share.
 _ROUNDING = 1e-12
@@ -245,3 +245,104 @@ def _insert(square: float, landmark: int, found: np.ndarray, squares: np.ndarray
     if place < count:
         squares[place], found[place] = square, landmark
     return place
+
+
+@compiled_strictly
+def nearest_by_path(
+    starts: np.ndarray,
+    columns: np.ndarray,
+    lengths: np.ndarray,
+    nearest: np.ndarray,
+    counts: np.ndarray,
+) -> None:
+    """Find the landmarks nearest to each, itself first, by paths of one or two edges.
+
+    Row i of `nearest` (k, width) gets `counts[i]` landmarks and is filled up with i. A path follows
+    only the shortest edges of each landmark, as many as `nearest` has columns. Equal lengths are
+    ordered by landmark.
+
+    `starts`, `columns` and `lengths` are the CSR arrays of the edges, without loops.
+    """
+    k, width = nearest.shape
+    linked, reach = np.empty((k, width), dtype=np.int64), np.empty((k, width))
+    sizes = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        _clear(linked[i], reach[i])
+        _insert(0.0, i, linked[i], reach[i])
+        for edge in range(starts[i], starts[i + 1]):
+            _insert(lengths[edge], columns[edge], linked[i], reach[i])
+        sizes[i] = min(1 + starts[i + 1] - starts[i], width)
+    shortest = np.full(k, np.inf)
+    reached = np.empty(width * width, dtype=np.int64)
+    paths = np.empty(width)
+    for i in range(k):
+        n_reached = 0
+        for first in range(sizes[i]):
+            middle = linked[i, first]
+            for second in range(sizes[middle]):
+                end = linked[middle, second]
+                if shortest[end] == np.inf:
+                    reached[n_reached] = end
+                    n_reached += 1
+                shortest[end] = min(shortest[end], reach[i, first] + reach[middle, second])
+        _clear(nearest[i], paths)
+        for place in range(n_reached):
+            end = reached[place]
+            _insert(shortest[end], end, nearest[i], paths)
+            shortest[end] = np.inf
+        counts[i] = min(n_reached, width)
+        nearest[i, counts[i] :] = i
+
+
+@compiled
+def blended_planes(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    planes: np.ndarray,
+    reach: np.ndarray,
+    horizons: np.ndarray,
+    result: np.ndarray,
+    far: np.ndarray,
+) -> None:
+    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
+
+    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
+    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
+    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
+    that share.
+    """
+    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
+    place, shares = np.empty(d), np.empty(parts)
+    for i in range(len(X)):
+        total = 0.0
+        for p in range(parts):
+            shares[p] = _share(squares[i, p], squares[i, nearest.shape[1] - 1])
+            total += shares[p]
+        far[i] = True
+        for c in range(planes.shape[1]):
+            result[i, c] = 0.0
+        for p in range(parts):
+            # Where all are equally far, all count.
+            share = shares[p] / total if total > 0 else 1.0 / parts
+            landmark, square = nearest[i, p], squares[i, p]
+            horizon, radius = horizons[landmark], reach[landmark]
+            far[i] &= square > horizon * horizon
+            step = radius / math.sqrt(square) if square > radius * radius else 1.0
+            for a in range(d):
+                place[a] = step * (X[i, a] - landmarks[landmark, a])
+            for c in range(planes.shape[1]):
+                value = planes[landmark, c, d]
+                for a in range(d):
+                    value += planes[landmark, c, a] * place[a]
+                result[i, c] += share * value
+
+
+@compiled_strictly
+def _share(square: float, limit: float) -> float:
+    """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
+    # As in `map_placing`.
+    # Written so that it is 0, too, where both are.
+    closeness = 1.0 - square / limit if square < limit else 0.0
+    return closeness * closeness

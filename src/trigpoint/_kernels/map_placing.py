@@ -1,10 +1,8 @@
 """Coordinates of points in a map, one point at a time: the other points of a block play no part."""
 
-import math
-
 import numpy as np
 
-from trigpoint._kernels.jit import compiled, compiled_strictly
+from trigpoint._kernels.jit import compiled_strictly
 
 # How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
 # points with one landmark left not to fall onto it.
@@ -185,119 +183,9 @@ def _way(
     return longest
 
 
-@compiled
-def blended_planes(
-    nearest: np.ndarray,
-    squares: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    planes: np.ndarray,
-    reach: np.ndarray,
-    horizons: np.ndarray,
-    result: np.ndarray,
-    far: np.ndarray,
-) -> None:
-    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
-
-    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
-    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
-    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
-    that share.
-    """
-    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
-    place, shares = np.empty(d), np.empty(parts)
-    for i in range(len(X)):
-        total = 0.0
-        for p in range(parts):
-            shares[p] = _share(squares[i, p], squares[i, nearest.shape[1] - 1])
-            total += shares[p]
-        far[i] = True
-        for c in range(planes.shape[1]):
-            result[i, c] = 0.0
-        for p in range(parts):
-            # Where all are equally far, all count.
-            share = shares[p] / total if total > 0 else 1.0 / parts
-            landmark, square = nearest[i, p], squares[i, p]
-            horizon, radius = horizons[landmark], reach[landmark]
-            far[i] &= square > horizon * horizon
-            step = radius / math.sqrt(square) if square > radius * radius else 1.0
-            for a in range(d):
-                place[a] = step * (X[i, a] - landmarks[landmark, a])
-            for c in range(planes.shape[1]):
-                value = planes[landmark, c, d]
-                for a in range(d):
-                    value += planes[landmark, c, a] * place[a]
-                result[i, c] += share * value
-
-
 @compiled_strictly
 def _share(square: float, limit: float) -> float:
     """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
     # Written so that it is 0, too, where both are.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness
-
-
-@compiled_strictly
-def nearest_by_path(
-    starts: np.ndarray,
-    columns: np.ndarray,
-    lengths: np.ndarray,
-    nearest: np.ndarray,
-    counts: np.ndarray,
-) -> None:
-    """Find the landmarks nearest to each, itself first, by paths of one or two edges.
-
-    Row i of `nearest` (k, width) gets `counts[i]` landmarks; its other entries stay as they are. A
-    path follows only the shortest edges, as many as `nearest` has columns, of each landmark. Equal
-    lengths are ordered by landmark.
-
-    `starts`, `columns` and `lengths` are the CSR arrays of the edges, without loops.
-    """
-    k, width = nearest.shape
-    linked = np.empty((k, width), dtype=np.int64)
-    reach = np.empty((k, width))
-    sizes = np.zeros(k, dtype=np.int64)
-    for i in range(k):
-        sizes[i] = _insert(linked[i], reach[i], 0, i, 0.0)
-        for edge in range(starts[i], starts[i + 1]):
-            sizes[i] = _insert(linked[i], reach[i], sizes[i], columns[edge], lengths[edge])
-    shortest = np.full(k, np.inf)
-    reached = np.empty(width * width, dtype=np.int64)
-    paths = np.empty(width)
-    for i in range(k):
-        n_reached = 0
-        for first in range(sizes[i]):
-            middle = linked[i, first]
-            for second in range(sizes[middle]):
-                end = linked[middle, second]
-                if shortest[end] == np.inf:
-                    reached[n_reached] = end
-                    n_reached += 1
-                shortest[end] = min(shortest[end], reach[i, first] + reach[middle, second])
-        counts[i] = 0
-        for place in range(n_reached):
-            end = reached[place]
-            counts[i] = _insert(nearest[i], paths, counts[i], end, shortest[end])
-            shortest[end] = np.inf
-
-
-@compiled_strictly
-def _insert(ends: np.ndarray, lengths: np.ndarray, size: int, end: int, length: float) -> int:
-    """Insert a landmark into a list ordered by length, then by landmark; return its new size.
-
-    A full list drops its last entry.
-    """
-    if size == len(ends):
-        last = size - 1
-        if length > lengths[last] or (length == lengths[last] and end > ends[last]):
-            return size
-        size = last
-    place = size
-    while place > 0 and (
-        lengths[place - 1] > length or (lengths[place - 1] == length and ends[place - 1] > end)
-    ):
-        ends[place], lengths[place] = ends[place - 1], lengths[place - 1]
-        place -= 1
-    ends[place], lengths[place] = end, length
-    return size + 1

@@ -389,6 +389,24 @@ def race(
 
 
 @compiled
+def spreads(
+    tree: Tree,
+    queries: np.ndarray,
+    squared_radii: np.ndarray,
+    last_rows: np.ndarray,
+    m: int,
+    result: np.ndarray,
+) -> None:
+    """Fill `result` with covariances (q, d, d) or variances (q, d) of the points in each `ball`."""
+    for q in range(len(queries)):
+        places, _ = ball(tree, queries[q], squared_radii[q], last_rows[q], m)
+        if result.ndim == 3:
+            result[q] = covariance(tree.points, places, queries[q])
+        else:
+            result[q] = variances(tree.points, places, queries[q])
+
+
+@compiled
 def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Variance (d,) of each coordinate of some points; `query` is one of them or near them."""
     d, m = points.shape[1], len(places)

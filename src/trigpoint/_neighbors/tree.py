@@ -10,10 +10,9 @@ from trigpoint._kernels.tree_search import (
     MANY_COPIES,
     Tree,
     ball,
-    covariance,
     neighborhoods,
     reaches,
-    variances,
+    spreads,
 )
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
@@ -107,16 +106,18 @@ class TreeIndex(NeighborIndex):
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances of the neighbors, read where they lie side by side."""
-        measure = covariance if mode == "full" else variances
         queries = found.points.astype(np.float64)
+        k, d = queries.shape
+        result = np.empty((k, d, d) if mode == "full" else (k, d))
 
-        def of(q: int) -> np.ndarray:
-            radius, last = found.squared_radii[q], found.last_rows[q]
-            places, _ = ball(self.tree, queries[q], radius, last, found.size)
-            return measure(self.tree.points, places, queries[q])
+        def measure(part: slice) -> None:
+            radii, lasts = found.squared_radii[part], found.last_rows[part]
+            spreads(self.tree, queries[part], radii, lasts, found.size, result[part])
 
-        _, n_threads = self._blocks(len(queries), found.size)
-        return np.array(list(thread_map(of, range(len(queries)), n_threads)))
+        blocks, n_threads = self._blocks(k, found.size)
+        for _ in thread_map(measure, blocks, n_threads):
+            pass
+        return result
 
 
 class Nodes(NamedTuple):

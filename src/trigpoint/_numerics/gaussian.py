@@ -42,19 +42,6 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.maximum(squares, 0, out=squares)
 
 
-def distances_between(points: np.ndarray) -> np.ndarray:
-    """Distances (k, k) between all points, exactly symmetric."""
-    points = np.asarray(points, dtype=np.float64)
-    if points.shape[1] <= FEW_COLUMNS:
-        return cdist(points, points)
-    # With more threads, products would be rounded otherwise.
-    with one_blas_thread():
-        squares = squared_distances(points, points)
-    distances = np.sqrt((squares + squares.T) / 2)
-    np.fill_diagonal(distances, 0.0)
-    return distances
-
-
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
     # Points so far apart that the quotient overflows have a kernel of 0.

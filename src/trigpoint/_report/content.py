@@ -14,7 +14,6 @@ from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.given import color_column, named_colors
-from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Things, Tiles, make_tiles, read_things
@@ -27,6 +26,9 @@ from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, w
 SAMPLE = 40_000
 
 _MOST_COLUMNS = 12
+
+# Most characters of a parameter's value.
+_MOST_CHARACTERS = 120
 
 # Points from which local covariances are estimated, at most.
 _COVARIANCE_BYTES = 2**24
@@ -256,3 +258,34 @@ def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
 def _versions() -> dict[str, str]:
     versions = {name: version(name) for name in ("trigpoint", "numpy", "scipy", "scikit-learn")}
     return versions | {"Python": platform.python_version(), "written": time.strftime("%Y-%m-%d")}
+
+
+def used_parameters(fitted: Any) -> dict[str, str]:
+    """Return the parameters of a fit as text, by name; automatic ones with what was chosen."""
+    chosen = {
+        "landmarks": len(fitted.landmarks.points),
+        "extension": fitted.extended_by,
+        **fitted.decided,
+    }
+    texts = {}
+    for name, value in fitted.parameters.items():
+        is_automatic = value is None or (isinstance(value, str) and value == "auto")
+        if name == "random_state" and value is None:
+            texts[name] = "not fixed"
+        elif is_automatic and chosen.get(name) is not None:
+            texts[name] = f"{_short(chosen[name])} (default)"
+        else:
+            texts[name] = "default" if value is None else _short(value)
+    return texts
+
+
+def _short(value: Any) -> str:
+    """Describe a value briefly; an array by its shape."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if np.ndim(value) > 0:
+        return f"array of shape {np.shape(value)}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 3] + "..."
