@@ -13,9 +13,9 @@ from trigpoint._neighbors.products import ProductIndex, SparseIndex
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._pool import Pool
 from trigpoint._samplers import drawing
-from trigpoint._samplers.drawing import LandmarkDraw, Proposals
+from trigpoint._samplers.drawing import LandmarkDraw, Proposals, Repulsion
 from trigpoint._samplers.efficient import neighborhood_radius
-from trigpoint._samplers.window import DrawnLandmarks, Repulsion, Window
+from trigpoint._samplers.window import DrawnLandmarks, Window
 
 
 class SlowIndex(NeighborIndex):

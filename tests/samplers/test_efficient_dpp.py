@@ -16,8 +16,7 @@ from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._samplers import EfficientDPP
-from trigpoint._samplers.drawing import LandmarkDraw, Race
-from trigpoint._samplers.window import Repulsion
+from trigpoint._samplers.drawing import LandmarkDraw, Race, Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Points among which wrong samplers show clearly.

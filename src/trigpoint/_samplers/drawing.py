@@ -5,16 +5,18 @@ reach, so the weights of all points are kept only if proposals are drawn from th
 are few.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Repulsion, Screen, Window
+from trigpoint._numerics.gaussian import REPULSIONS
+from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
 # Most proposals drawn at once, and most examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
@@ -30,6 +32,41 @@ RACE_UP_TO = 200_000
 # Where a search has listed the neighbors of landmarks, up to this many row numbers are kept, for
 # the weights of all points and for covariances. If there are more, they are searched again.
 NEIGHBORS_KEPT = 2**24
+
+
+class Repulsion:
+    """The logarithm of a repulsion function of squared distances, with its bandwidth.
+
+    Parameters
+    ----------
+    repulsion : {"welsch", "sin2"} or callable
+        As for `EfficientDPP`.
+    bandwidth : float
+    """
+
+    def __init__(self, repulsion: Any, bandwidth: float) -> None:
+        self.name = repulsion
+        self.bandwidth = bandwidth
+        self.precision = 1 / bandwidth**2
+        self.is_compiled = isinstance(repulsion, str)
+        self.is_sine = self.is_compiled and repulsion == "sin2"
+        self._function: Callable[[np.ndarray, float], np.ndarray] = repulsion
+        if not callable(repulsion):
+            self._function = REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]
+
+    def __call__(self, squares: np.ndarray) -> np.ndarray:
+        """Logarithms of the factors at some squared distances."""
+        if self.is_compiled:
+            from trigpoint._kernels.tree_search import log_factors
+
+            return log_factors(squares, self.precision, self.is_sine)
+        factors = self._function(np.sqrt(squares), self.bandwidth)
+        if not ((factors >= 0) & (factors <= 1)).all():
+            raise ParameterValueError(
+                f"repulsion={self.name!r} returned values outside 0 to 1", "repulsion"
+            )
+        with np.errstate(divide="ignore"):
+            return np.log(factors)
 
 
 class Proposals:
@@ -98,8 +135,8 @@ class Race:
     def __init__(self, index: NeighborIndex, m: int, repulsion: Repulsion) -> None:
         self._index: Any = index
         self._m, self._repulsion = m, repulsion
-        # Logarithms, because weights could underflow.
-        self._logs = np.zeros(len(index.points))
+        # Of all points; weights themselves could underflow.
+        self.log_weights = np.zeros(len(index.points))
 
     def decide(
         self, rows: np.ndarray, thresholds: np.ndarray, wanted: int, rejections: int
@@ -115,7 +152,7 @@ class Race:
             thresholds,
             self._index.points,
             self._m,
-            self._logs,
+            self.log_weights,
             self._repulsion.precision,
             self._repulsion.is_sine,
             rejections,
@@ -129,16 +166,9 @@ class Race:
         found = Neighborhoods(points, self._m, squared_radii[:count], last_rows[:count])
         return Decided(used, accepted, found, few=count < used / 8)
 
-    def add(self, found: Neighborhoods) -> None:
-        """Add landmarks, which have repelled all points already."""
-
     def exclude(self, rows: np.ndarray) -> None:
         """Exclude duplicates of a landmark."""
-        self._logs[rows] = -np.inf
-
-    def log_weights(self) -> np.ndarray:
-        """Logarithms of the weights of all points."""
-        return self._logs
+        self.log_weights[rows] = -np.inf
 
 
 class Windows:
@@ -196,23 +226,21 @@ class Windows:
             passed = passed[:most]
         elif self._logs is not None:
             # Where many proposals were rejected, most of the next ones will be.
-            logs = self.log_weights()
+            logs = self.log_weights
             passed = passed[thresholds[passed] <= logs[rows[passed]] + SUM_ROUNDING]
         window = Window(self._index, self._drawn, self._m, rows, thresholds, passed)
         few = window.n_waiting < self.fewest
-        decided = window.run(wanted, rejections, self._queries_at_once, self.fewest)
-        return Decided(*decided, few)
-
-    def add(self, found: Neighborhoods) -> None:
-        """Add landmarks and how far they repel."""
+        used, accepted, found = window.run(wanted, rejections, self._queries_at_once, self.fewest)
         self._drawn.add(found)
         if self._screen is not None:
             self._screen.repel(found)
+        return Decided(used, accepted, found, few)
 
     def exclude(self, rows: np.ndarray) -> None:
         """Exclude duplicates of a landmark."""
         self._excluded[rows] = True
 
+    @property
     def log_weights(self) -> np.ndarray:
         """Logarithms of the weights of all points, brought up to date."""
         if self._logs is None:
@@ -314,7 +342,6 @@ class LandmarkDraw:
         """Remember landmarks and exclude their duplicates, even more of them than neighbors."""
         for place in np.flatnonzero(found.squared_radii == 0):
             self.decider.exclude(self._index.copies(found.points[place]))
-        self.decider.add(found)
         if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:
             self._keeps_members = False
             self.found[:] = [replace(some, members=None) for some in self.found]
@@ -323,7 +350,7 @@ class LandmarkDraw:
 
     def _weighted_proposals(self) -> Proposals:
         """Proposals in proportion to the current weights."""
-        log_weights = self.decider.log_weights()
+        log_weights = self.decider.log_weights
         if log_weights.max() == -np.inf:
             raise ParameterValueError(
                 f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "

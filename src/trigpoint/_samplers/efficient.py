@@ -15,10 +15,9 @@ from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import Report, thread_count
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
 from trigpoint._samplers.count import count_landmarks
-from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw
+from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw, Repulsion
 from trigpoint._samplers.refinement import resolve_refinement
 from trigpoint._samplers.sampler import Sampler, too_much_of_sparse
-from trigpoint._samplers.window import Repulsion
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 

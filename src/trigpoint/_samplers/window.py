@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice
-from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION, Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_map
-from trigpoint._numerics.gaussian import REPULSIONS, squared_distances
+from trigpoint._numerics.gaussian import squared_distances
+
+# Logarithms of the factors by which a landmark repels, at some squared distances.
+LogFactors = Callable[[np.ndarray], np.ndarray]
 
 # Far more than rounding can change a sum of logarithms.
 SUM_ROUNDING = 1e-9
@@ -24,45 +25,10 @@ _FIRST_COMPARED = 32
 _IN_BUCKET = 8
 
 
-class Repulsion:
-    """The logarithm of a repulsion function of squared distances, with its bandwidth.
-
-    Parameters
-    ----------
-    repulsion : {"welsch", "sin2"} or callable
-        As for `EfficientDPP`.
-    bandwidth : float
-    """
-
-    def __init__(self, repulsion: Any, bandwidth: float) -> None:
-        self.name = repulsion
-        self.bandwidth = bandwidth
-        self.precision = 1 / bandwidth**2
-        self.is_compiled = isinstance(repulsion, str)
-        self.is_sine = self.is_compiled and repulsion == "sin2"
-        self._function: Callable[[np.ndarray, float], np.ndarray] = repulsion
-        if not callable(repulsion):
-            self._function = REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]
-
-    def __call__(self, squares: np.ndarray) -> np.ndarray:
-        """Logarithms of the factors at some squared distances."""
-        if self.is_compiled:
-            from trigpoint._kernels.tree_search import log_factors
-
-            return log_factors(squares, self.precision, self.is_sine)
-        factors = self._function(np.sqrt(squares), self.bandwidth)
-        if not ((factors >= 0) & (factors <= 1)).all():
-            raise ParameterValueError(
-                f"repulsion={self.name!r} returned values outside 0 to 1", "repulsion"
-            )
-        with np.errstate(divide="ignore"):
-            return np.log(factors)
-
-
 class DrawnLandmarks:
     """Landmarks drawn so far, and the weights of proposals given them."""
 
-    def __init__(self, index: NeighborIndex, k: int, repulsion: Repulsion, n_threads: int) -> None:
+    def __init__(self, index: NeighborIndex, k: int, repulsion: LogFactors, n_threads: int) -> None:
         self._points = np.empty((k, index.points.shape[1]), dtype=index.points.dtype)
         self._squared_radii = np.empty(k)
         self._last_rows = np.empty(k, dtype=np.int64)
@@ -165,7 +131,7 @@ class Screen:
     They spare the loop most proposals in high dimension.
     """
 
-    def __init__(self, index: NeighborIndex, repulsion: Repulsion) -> None:
+    def __init__(self, index: NeighborIndex, repulsion: LogFactors) -> None:
         self._repulsion = repulsion
         self._log_bounds = np.zeros(index.points.shape[0])
 
