@@ -103,7 +103,7 @@ def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn again for every seed."""
     if kind in MADE:
         return SURFACES[kind].make(1000, SCALES[kind], seed)
-    return point_sets.real(settings, kind)
+    return point_sets.centered(kind, settings)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
