@@ -6,7 +6,6 @@ import pytest
 import trigpoint._layout
 from trigpoint._kernels.forces import (
     TOGETHER,
-    attract,
     calibrate,
     repel,
 )
@@ -92,16 +91,6 @@ def test_repulsion_is_the_sum_over_all_pairs(cloud):
         assert sums[i] == pytest.approx(total, rel=1e-12)
     assert np.linalg.norm(forces - expected) < 0.1 * np.linalg.norm(expected)
     assert masses @ sums == pytest.approx(masses @ kernel @ masses, rel=0.03)
-
-
-def test_attraction_is_the_sum_over_neighbors(cloud, rng):
-    points, masses = cloud
-    joint = affinities(rng.normal(size=(300, 4)), masses, 8.0)
-    differences, kernel = pairs(points)
-    forces = np.empty_like(points)
-    attract(joint.indptr, joint.indices, joint.data, points, 0, 300, forces)
-    expected = -np.einsum("ij,ij,ijc->ic", joint.toarray(), kernel, differences)
-    np.testing.assert_allclose(forces, expected, atol=1e-14)
 
 
 def test_nodes_have_the_mass_of_their_points(cloud):
@@ -265,18 +254,6 @@ def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monk
     found = layout(joint, masses, start, exaggeration=exaggeration, n_iter=12)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert (n_limited > 0) == (exaggeration < 1)
-
-
-def test_layout_goes_down(rng):
-    points, masses = rng.normal(size=(150, 3)), rng.uniform(1, 4, size=150)
-    points[:50] += 10
-    joint = affinities(points, masses, 10.0)
-    start = principal_start(points, masses, 2, np.random.default_rng(0))
-    ends = [
-        divergence(joint.toarray(), masses, layout(joint, masses, start, n_iter=n))
-        for n in (200, 400, 800)
-    ]
-    assert ends[0] > ends[1] > ends[2] < divergence(joint.toarray(), masses, start)
 
 
 def test_same_bits_with_any_number_of_threads(rng):

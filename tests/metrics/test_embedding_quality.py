@@ -85,15 +85,3 @@ def test_rank_correlation_is_spearmans(rng):
     assert 0.3 < expected < 1
     assert metrics.rank_correlation(a, b) == pytest.approx(expected)
     assert metrics.rank_correlation(a[:, None], np.exp(-a)) == 1
-
-
-def test_neighbor_preservation_by_definition(rng):
-    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
-    near = [set(np.argsort(row)[1:6]) for row in cdist(X, X)]
-    kept = [set(np.argsort(row)[1:6]) for row in cdist(Y, Y)]
-    expected = np.mean([len(a & b) / 5 for a, b in zip(near, kept, strict=True)])
-    assert metrics.neighbor_preservation(X, Y, n_neighbors=5) == pytest.approx(expected)
-    copies = np.repeat(X[:10], 8, axis=0)
-    assert 0 <= metrics.neighbor_preservation(copies, copies, n_neighbors=7) <= 1
-    with pytest.raises(ValueError, match="n_neighbors=60 is too large"):
-        metrics.neighbor_preservation(X, Y, n_neighbors=60)

@@ -44,14 +44,7 @@ ROOT = Path(__file__).parents[2]
 HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
 # What reads files, talks to users or draws is not numerics.
-NOT_NUMERICS = {
-    "_cli",
-    "_common",
-    "_report",
-    "_sources",
-    "datasets",
-    "plot",
-}
+NOT_NUMERICS = {"_cli", "_common", "_report", "_sources", "datasets", "plot"}
 # Nor is how loops are compiled and kept, and how many threads run.
 NOT_NUMERICS |= {"__init__.py", "__main__.py", "jit.py", "threads.py"}
 SOURCES = sorted(
