@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 import trigpoint._layout
-from trigpoint._kernels.forces import (
-    TOGETHER,
-    calibrate,
-    repel,
-)
+from trigpoint._kernels.forces import TOGETHER, calibrate, repel
 from trigpoint._layout import (
     _EARLY,
     _LONGEST_STEP,

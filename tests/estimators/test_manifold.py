@@ -149,15 +149,6 @@ def test_isomap_unrolls_to_true_scale(big_roll):
         assert abs(np.corrcoef(intrinsic[:5000, column], Y[:, column])[0, 1]) > 0.99
 
 
-# Speaking for all points, landmarks of the next turn of the roll blur its ends a little.
-@pytest.mark.parametrize(("extension", "least"), [("graph", 0.99), (20, 0.99), ("all", 0.98)])
-@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
-def test_every_extension_recovers_arc_length(estimator, extension, least, roll):
-    X, intrinsic = roll
-    emb = estimator(landmarks=300, extension=extension, random_state=0)
-    assert abs(spearmanr(emb.fit_transform(X)[:, 0], intrinsic[:, 0]).statistic) > least
-
-
 def test_landmarks_as_number_sampler_rows_or_points(roll):
     X = roll[0]
     emb = tp.LaplacianEigenmaps(landmarks=80, graph="bhattacharyya", random_state=3)

@@ -101,22 +101,3 @@ def test_saved_and_on_a_device(X, tmp_path):
     with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
         expected = emb.transform(far)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-
-
-def test_any_link_takes_the_nearest_of_either(X):
-    """Every landmark keeps all of its neighbors."""
-    emb = tp.LaplacianEigenmaps(
-        landmarks=50,
-        graph=tp.KNNGraph(6, metric="euclidean", link="any"),
-        extension="graph",
-        random_state=0,
-    ).fit(X)
-    distances = np.linalg.norm(emb.landmarks_[:, None] - emb.landmarks_[None], axis=2)
-    near = np.argsort(distances, axis=1)[:, 1:7]
-    linked = np.zeros((50, 50), dtype=bool)
-    linked[np.arange(50)[:, None], near] = True
-    edges = emb.graph_.toarray() > 0
-    np.fill_diagonal(edges, False)
-    bridges = np.zeros_like(edges)
-    bridges[tuple(emb.bridges_.T)] = True
-    np.testing.assert_array_equal(edges, linked | linked.T | bridges | bridges.T)

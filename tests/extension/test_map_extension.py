@@ -206,29 +206,6 @@ def test_nearest_of_candidates_by_definition(rng):
             np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
 
 
-def test_points_of_a_plane_are_not_drawn_inward(rng):
-    """A linear map of a plane is followed between landmarks, where a mean would be flat."""
-    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0]
-    flat = rng.uniform(size=(2000, 2))
-    landmarks, points = flat[:300] @ plane.T, flat[300:] @ plane.T
-    extension = MapExtension.prepare(landmarks, flat[:300])
-    inner = (abs(flat[300:] - 0.5) < 0.4).all(axis=1)
-    errors = np.linalg.norm(extension(points[inner])[0] - flat[300:][inner], axis=1)
-    # The landmarks are about .06 apart.
-    assert np.median(errors) < 0.006
-
-
-def test_groups_that_interleave_keep_their_points(rng):
-    """Two lines far apart in space, of which the map puts each landmark between two others."""
-    along, groups = np.tile(np.arange(40.0), 2), np.repeat([0, 1], 40)
-    landmarks = np.stack([along + 0.5 * groups, 3.0 * groups], axis=1)
-    positions = np.stack([landmarks[:, 0], 0.05 * rng.normal(size=80)], axis=1)
-    inner = abs(along - 20) < 12
-    placed, _ = MapExtension.prepare(landmarks, positions)(landmarks[inner] + [0.45, 0.0])
-    nearest = cKDTree(positions).query(placed)[1]
-    np.testing.assert_array_equal(groups[nearest], groups[inner])
-
-
 @pytest.mark.parametrize("dimension", [3, 30])
 def test_nearest_landmarks_come_in_the_order_of_the_points(rng, dimension):
     X = rng.normal(size=(10_000, dimension))

@@ -178,15 +178,6 @@ def test_a_point_equally_far_from_all_that_share_is_at_their_mean(rng):
     np.testing.assert_allclose(result[0], each[:5].mean(axis=0))
 
 
-def test_a_linear_function_on_a_sheet_is_extended_as_it_is(rng):
-    """Up to what the ridge takes, and also beyond the outermost landmarks."""
-    landmarks, graph = flat(rng, n_neighbors=20)
-    slope = np.array([[2.0], [-1.0]])
-    extension = SmoothExtension.prepare(landmarks, graph, landmarks @ slope - 0.5)
-    X = rng.uniform(size=(1000, 2))
-    np.testing.assert_allclose(extension(X)[0], X @ slope - 0.5, atol=0.02)
-
-
 def test_nothing_is_fitted_across_a_bridge(rng):
     landmarks = np.concatenate([rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + 50])
     graph = KNNGraph(9, metric="euclidean").build(Landmarks(landmarks))

@@ -56,12 +56,13 @@ def test_every_graph_is_symmetric_connected_and_has_unit_loops(graph, landmarks)
     assert not built.lengths.diagonal().any()
 
 
-def test_euclidean_neighbors_and_weights_by_definition(landmarks):
-    built = KNNGraph(4, metric="euclidean", bandwidth=2.0).build(landmarks)
+@pytest.mark.parametrize("link", ["agreed", "any"])
+def test_euclidean_neighbors_and_weights_by_definition(link, landmarks):
+    built = KNNGraph(4, metric="euclidean", bandwidth=2.0, link=link).build(landmarks)
     distances = cdist(landmarks.points, landmarks.points)
     ranks = np.argsort(np.argsort(distances, axis=1), axis=1)
     near, nearer = (ranks <= 4), (ranks <= 2)
-    expected = (near & near.T) | nearer | nearer.T
+    expected = near | near.T if link == "any" else (near & near.T) | nearer | nearer.T
     np.fill_diagonal(expected, False)
     expected = expected * np.exp(-(distances**2) / 8) + np.eye(150)
     np.testing.assert_allclose(built.weights.toarray(), expected, atol=1e-12)

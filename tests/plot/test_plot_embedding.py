@@ -75,13 +75,6 @@ def test_pixels_lie_where_their_points_are(rng):
     assert axes.get_xlim()[1] > 10, "points leave a margin"
 
 
-def test_density_without_colour(rng):
-    axes = plot.embedding(rng.normal(size=(30_000, 2)))
-    image = axes.images[0].get_array()
-    assert (10**image).sum() == pytest.approx(30_000)
-    assert axes.get_legend() is None
-
-
 # Classes ----------------------------------------------------------------------------------------
 
 

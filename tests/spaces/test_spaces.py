@@ -219,16 +219,6 @@ def test_estimators_measure_by_it(estimator, metric, kind, d, rng, tmp_path):
         assert emb.model_.space.name == "stored shares"
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_the_metric_matters(metric, rng):
-    """Two directions, lengths from 1 to 1,000: only one metric tells them apart."""
-    directions = np.repeat(np.eye(20)[:2], 200, axis=0) + 0.02 * rng.normal(size=(400, 20))
-    X = directions * np.geomspace(1, 1000, 200)[np.arange(400) % 200, None]
-    chosen = tp.select(X, tp.FarthestPoint(4, random_state=0), metric=metric)
-    lengths = np.linalg.norm(chosen.points, axis=1)
-    assert (lengths[1:].min() > 100) == (metric == "euclidean")
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_of_zeros_is_named(sparse, rng):
     X = vectors(rng)
