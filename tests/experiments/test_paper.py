@@ -1,14 +1,18 @@
 """The paper's experiments on synthetic data: definitions by hand, and claims in the quick form."""
 
-from collections import Counter
 from dataclasses import replace
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pytest
 from reproducing import OneRun, reproduce
-from scipy.stats import binomtest, chisquare
+from scipy.stats import binomtest
+from tests.samplers.subset_statistics import (
+    SIGNIFICANCE,
+    algorithm_2_probabilities,
+    p_value,
+    repulsions,
+)
 
 from experiments.internals import (
     Pool,
@@ -22,8 +26,6 @@ from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling,
 from experiments.runner import Settings
 from trigpoint import EfficientDPP
 
-# Seeds are fixed; a right sampler fails with this probability at most.
-SIGNIFICANCE = 1e-4
 WIDE = (1.0, 2.0, 4.0)
 
 
@@ -242,30 +244,11 @@ def test_plain_bhattacharyya_graph_links_the_nearest(roll):
 # Runtime: the paper's loop --------------------------------------------------------------------
 
 
-def exact_probabilities(X, k, m, bandwidth):
-    """Probability of every ordered outcome, from the algorithm's definition."""
-    distances = np.linalg.norm(X[:, None] - X, axis=2)
-    probabilities = {}
-    for outcome in permutations(range(len(X)), k):
-        D, probability = np.ones(len(X)), 1.0
-        for i in outcome:
-            probability *= D[i] / D.sum()
-            nearest = np.argsort(distances[i])[:m]
-            D[nearest] *= 1 - np.exp(-(distances[i][nearest] ** 2) / (2 * bandwidth**2))
-        probabilities[outcome] = probability
-    return probabilities
-
-
 @pytest.mark.parametrize(("m", "bandwidth", "right"), [(4, 0.8, 1), (2, 0.8, 0), (4, 1.6, 0)])
 def test_the_loop_has_the_probabilities_of_the_definition(rng, m, bandwidth, right):
-    X, runs = rng.normal(size=(5, 2)), 5000
-    expected = exact_probabilities(X, 3, 4, 0.8)
-    assert sum(expected.values()) == pytest.approx(1)
-    draws = np.random.default_rng(0)
-    drawn = Counter(
-        tuple(runtime.literal_algorithm_2(X, 3, m, bandwidth, draws).tolist()) for _ in range(runs)
-    )
-    counts = [drawn[outcome] for outcome in expected]
-    p_value = chisquare(counts, runs * np.array(list(expected.values()))).pvalue
+    X, draws = rng.normal(size=(5, 2)), np.random.default_rng(0)
+    drawn = [runtime.literal_algorithm_2(X, 3, m, bandwidth, draws) for _ in range(5000)]
+    welsch = repulsions(X, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 0.8)
+    expected = algorithm_2_probabilities(welsch, 3)
     # The test notices a wrong neighborhood or bandwidth.
-    assert (p_value > SIGNIFICANCE) == bool(right)
+    assert (p_value(drawn, expected, ordered=True) > SIGNIFICANCE) == bool(right)
