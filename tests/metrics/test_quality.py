@@ -160,11 +160,8 @@ def test_what_is_advised_for_digits_helps():
 
 def test_a_plane_is_for_pca(rng):
     X = rng.random((2000, 2)) @ rng.normal(size=(2, 20))
-    found = (
-        tp.LaplacianEigenmaps(landmarks=300, graph=tp.KNNGraph(10), random_state=0)
-        .fit(X)
-        .quality(X)
-    )
+    emb = tp.LaplacianEigenmaps(landmarks=300, graph=tp.KNNGraph(10), random_state=0)
+    found = emb.fit(X).quality(X)
     assert pca_is_better(found)
     assert found.pca_kept == pytest.approx(1, abs=0.01)
     assert "while PCA of the same dimension keeps 100%" in found.verdict
