@@ -32,13 +32,6 @@ def test_groups_stay_apart_and_new_points_join_theirs(fitted, groups):
     assert (labels[rows] == labels[2500:, None]).mean() > 0.99
 
 
-def test_points_lie_between_landmarks_not_on_them(fitted, groups):
-    landmarks = fitted.landmark_embedding_
-    spacings = cKDTree(landmarks).query(landmarks, k=2)[0][:, 1]
-    distances, rows = cKDTree(landmarks).query(fitted.transform(groups[0][2500:]))
-    assert (distances < 0.05 * spacings[rows]).mean() < 0.03
-
-
 def test_landmarks_are_drawn_from_a_pool(rng):
     X = rng.normal(size=(3000, 60)).astype(np.float32)
     emb = tp.LandmarkMap(landmarks=100, n_iter=10, random_state=0).fit(X)
