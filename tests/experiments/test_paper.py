@@ -1,6 +1,5 @@
 """The paper's experiments on synthetic data: definitions by hand, and claims in the quick form."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,17 +13,11 @@ from tests.samplers.subset_statistics import (
     repulsions,
 )
 
-from experiments.internals import (
-    Pool,
-    bhattacharyya_matrix,
-    gaussian_kernel,
-    local_covariances,
-    regularize,
-)
+from experiments.internals import gaussian_kernel
 from experiments.pages import column
 from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling, table1
 from experiments.runner import Settings
-from trigpoint import EfficientDPP
+from trigpoint import KNNGraph
 
 WIDE = (1.0, 2.0, 4.0)
 
@@ -228,17 +221,12 @@ def test_bhattacharyya_graphs_are_more_robust(quick):
         assert (agreed <= plain).all()
 
 
-def test_plain_bhattacharyya_graph_links_the_nearest(roll):
-    pool = Pool(roll[0])
-    landmarks = EfficientDPP(120, random_state=0).select(pool)
-    _, covariances = local_covariances(pool, landmarks, "full", 1)
-    landmarks = replace(landmarks, covariances=covariances)
-    graph = neighbors.plain_graph(landmarks, "bhattacharyya", 9)
-    distances = bhattacharyya_matrix(landmarks.points, regularize(landmarks.covariances)[0])
-    np.fill_diagonal(distances, np.inf)
-    chosen = np.zeros(distances.shape, dtype=bool)
-    np.put_along_axis(chosen, np.argsort(distances, axis=1)[:, :9], True, axis=1)
-    np.testing.assert_array_equal(graph.lengths.toarray() > 0, chosen | chosen.T)
+@pytest.mark.parametrize("metric", neighbors.METRICS)
+def test_plain_graphs_link_the_nearest_of_either_landmark(metric):
+    landmarks, _ = neighbors.draw_landmarks(3000, 120, 100, 0)
+    found = neighbors.plain_graph(landmarks, metric, 9)
+    expected = KNNGraph(9, metric=metric, link="any").build(landmarks)
+    np.testing.assert_array_equal(found.lengths.toarray(), expected.lengths.toarray())
 
 
 # Runtime: the paper's loop --------------------------------------------------------------------
