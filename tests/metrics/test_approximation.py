@@ -1,4 +1,4 @@
-"""Trace-norm error of landmarks, the factor behind it, and the least it can be."""
+"""Trace-norm error of landmarks, its factor, the least it can be, and how landmarks cover."""
 
 import tracemalloc
 from decimal import Decimal, localcontext
@@ -177,3 +177,18 @@ def test_optimal_error_is_the_sum_of_the_remaining_eigenvalues(rng):
     assert isinstance(single, float)
     assert single == bounds[2]
     np.testing.assert_allclose(metrics.optimal_error(X, 0.8, counts, relative=True), bounds / 70)
+
+
+@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_euclidean_coverage(rng, d, dtype):
+    X = (rng.normal(size=(400, d)) + 100).astype(dtype)
+    rows = rng.choice(400, 15, replace=False)
+    distances = cdist(X, X[rows]).min(axis=1)
+    assert metrics.coverage_radius(X, rows) == pytest.approx(distances.max(), rel=1e-12)
+    assert metrics.coverage_radius(X, X[rows]) == pytest.approx(distances.max(), rel=1e-12)
+    for quantile in (0.0, 0.5, 0.9):
+        assert metrics.coverage_radius(X, rows, quantile=quantile) == pytest.approx(
+            np.quantile(distances, quantile), abs=1e-12
+        )
+    assert metrics.coverage_radius(X, np.arange(400)) == 0
