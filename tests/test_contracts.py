@@ -99,9 +99,14 @@ def test_samplers_repeat_themselves_with_a_seed_and_vary_without(name, rng):
     np.testing.assert_array_equal(sampler.fit(X).indices_, first)
     others = {tuple(sampler.set_params(random_state=seed).fit(X).indices_) for seed in range(5)}
     assert len(others) > 1
-    generator = np.random.default_rng(1)
-    sampler.set_params(random_state=generator)
-    assert tuple(sampler.fit(X).indices_) != tuple(sampler.fit(X).indices_)
+    # Generators go on, whatever their source of random bits.
+    for source in (np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64):
+        drawn, again = (
+            sampler.set_params(random_state=np.random.Generator(source(1))).fit(X).indices_
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(drawn, again)
+        assert tuple(sampler.fit(X).indices_) != tuple(drawn)
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLERS if name != "ExactDPP"])

@@ -44,33 +44,16 @@ def test_bhattacharyya_full(d, rng):
 
 
 @pytest.mark.parametrize("d", [1, 5, 8, 30])
-def test_bhattacharyya_diagonal_is_that_of_diagonal_matrices(d, rng):
+def test_bhattacharyya_diagonal_is_that_of_diagonal_matrices_in_any_units(d, rng):
     points, variances = rng.normal(size=(10, d)), rng.uniform(0.1, 5, size=(10, d))
     left, right = np.triu_indices(10, 1)
     expected = [
         by_definition(points[i], points[j], np.diag(variances[i]), np.diag(variances[j]))
         for i, j in zip(left, right, strict=True)
     ]
-    np.testing.assert_allclose(bhattacharyya(points, variances, left, right), expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("unit", [1e-60, 1e60])
-def test_bhattacharyya_does_not_change_with_the_units(unit, rng):
-    points, variances = rng.normal(size=(10, 30)), rng.uniform(0.1, 5, size=(10, 30))
-    left, right = np.triu_indices(10, 1)
-    np.testing.assert_allclose(
-        bhattacharyya(points * unit, variances * unit**2, left, right),
-        bhattacharyya(points, variances, left, right),
-        rtol=1e-5,
-    )
-
-
-def test_bhattacharyya_prefers_the_tangent_direction():
-    """Figure of section 3.3: at equal Euclidean distance, along the sheet is nearer."""
-    sheet = np.diag([1.0, 1.0, 1e-2])
-    points = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1.0]])
-    along, across = bhattacharyya(points, np.array([sheet] * 3), np.array([0, 0]), np.array([1, 2]))
-    assert across > 50 * along
+    for unit in (1e-60, 1, 1e60):
+        found = bhattacharyya(points * unit, variances * unit**2, left, right)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("full", [True, False])

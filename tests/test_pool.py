@@ -162,21 +162,11 @@ def stored(kind, X, folder):
     return path
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "fortran",
-        "strided",
-        "memmap",
-        "npy",
-        "parquet",
-        "h5",
-        "zarr",
-        "torch",
-        "dask9000",
-        "dask70001",
-    ],
-)
+STORAGE = ["fortran", "strided", "memmap", "npy", "parquet"]
+STORAGE += ["h5", "zarr", "torch", "dask9000", "dask70001"]
+
+
+@pytest.mark.parametrize("kind", STORAGE)
 def test_the_same_bits_from_any_storage(kind, X, expected, tmp_path):
     source = stored(kind, X, tmp_path)
     emb = embedding().fit(source)

@@ -86,8 +86,7 @@ def _try(archive: Path, python: str, resolution: str, environment: Path) -> None
     _uv("venv", "--quiet", "--clear", "--python", python, str(environment))
     chosen = str(environment / "bin" / "python")
     _uv(
-        *("pip", "install", "--quiet", "--python", chosen, "--resolution", resolution),
-        str(archive),
+        *("pip", "install", "--quiet", "--python", chosen, "--resolution", resolution), str(archive)
     )
     _uv("pip", "check", "--quiet", "--python", chosen)
     subprocess.run([chosen, "-I", "-c", TRIAL], cwd=archive.parent, check=True)

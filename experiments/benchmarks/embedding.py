@@ -30,7 +30,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 def run(case: Row, settings: Settings) -> Row:
     """Embed, and compare with what is known about the data."""
     on_roll, n = case["data"] == "roll", case["n"]
-    X, truth = point_sets.swiss_roll(n) if on_roll else point_sets.mnist(settings, "all", n)
+    X, truth = point_sets.swiss_roll(n) if on_roll else point_sets.real("mnist", settings, n)
     method = EMBEDDERS[case["method"]]
     warm_up(method, X)
     Y, cost = measure(lambda: method.run(X, case["seed"]))

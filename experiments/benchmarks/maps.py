@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart, measure, timed
-from experiments.benchmarks.peers import MAPPERS, Method, setups
+from experiments.benchmarks.peers import MAPPERS, Method, setups, warm_up
 from experiments.pages import Page, grouped, mean, number, percent, score, size
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, rank_correlation
@@ -50,7 +50,7 @@ def run(case: Row, settings: Settings) -> Row:
     """Means over several divisions of a small set, or the figures of one division."""
     X, labels = load(case["data"], case["n"], settings)
     method = MAPPERS[case["method"]]
-    warm_up(method, X)
+    warm_up(method, X)[1](X[:50])
     runs = []
     for seed in range(SEEDS if len(X) < SMALL else 1):
         train, unseen = split(case["data"], len(X), seed)
@@ -95,18 +95,12 @@ def load(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray 
     """Points, and their classes where there are any."""
     if kind == "roll":
         return point_sets.swiss_roll(n)[0], None
-    if kind == "mnist":
-        return point_sets.mnist(settings, "all", n)
     if kind == "coil":
-        return point_sets.coil(settings)
-    if kind == "cells":
-        return point_sets.cells(settings)
-    if kind == "patches":
-        return point_sets.patches(settings, n)
-    if kind == "mammoth":
-        X = point_sets.mammoth(settings)
-        return X[point_sets.sample_rows(len(X), n)], None
-    X = point_sets.real(settings, kind)
+        return point_sets.pixels(settings)
+    if kind not in ("mammoth", "lidar"):
+        return point_sets.real(kind, settings, n)
+    is_lidar = kind == "lidar"
+    X = point_sets.centered(kind, settings) if is_lidar else point_sets.real(kind, settings)[0]
     return X[point_sets.sample_rows(len(X), n)].astype(np.float32), None
 
 
@@ -115,13 +109,6 @@ def split(kind: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     order = np.arange(n) if kind == "mnist" else np.random.default_rng(seed).permutation(n)
     fitted = n * 6 // 7 if kind == "mnist" else n * 5 // 6
     return order[:fitted], order[fitted:]
-
-
-def warm_up(method: Method, X: np.ndarray) -> None:
-    """Map and place a few points, so that imports and compilation are not measured."""
-    rows = X[: method.warm_up_rows]
-    _, place = method.run(rows, 0)
-    place(rows[:50])
 
 
 def kept(X: np.ndarray, Y: np.ndarray, new: np.ndarray, placed: np.ndarray) -> Row:

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import trigpoint as tp
 from experiments.pages import Cell, number
 from experiments.runner import MissingDataError, Row, Settings
 
@@ -179,14 +178,14 @@ def memory_field(name: str, process: int | str | None = "self") -> int:
 # The whole pipeline of trigpoint --------------------------------------------------------------
 
 
-def warm_up(emb: tp.LaplacianEigenmaps, X: np.ndarray) -> None:
+def warm_up(emb: Any, X: np.ndarray) -> None:
     """Compile all that is timed afterwards."""
     for rows in WARM_UP_ROWS:
         emb.fit(X[:rows]).transform(X[:rows])
 
 
 def fit_and_transform(
-    emb: tp.LaplacianEigenmaps, X: Any, points: Any, *, before: int | None = None, **options: Any
+    emb: Any, X: Any, points: Any, *, before: int | None = None, **options: Any
 ) -> tuple[Any, Row]:
     """Embedding of `points` after a fit to `X`; seconds of both and of the stages, and memory."""
 

@@ -36,10 +36,10 @@ class Method:
 COMPILED = 5000
 
 
-def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
+def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> Any:
     """Call a method on a few rows, so that imports and compilation are not measured."""
     rows = X[: method.warm_up_rows]
-    method.run(rows, *(min(count, len(rows) // 10) for count in k), 0, **options)
+    return method.run(rows, *(min(count, len(rows) // 10) for count in k), 0, **options)
 
 
 def setups(table: dict[str, Method]) -> list[str]:
@@ -189,10 +189,7 @@ EMBEDDERS = {
         lambda X, seed: _spectral_embedding(X, seed, n_neighbors=15),
     ),
     "umap-learn": Method(
-        "#637939",
-        "defaults, on all cores and without a seed",
-        lambda X, seed: _umap(X),
-        COMPILED,
+        "#637939", "defaults, on all cores and without a seed", lambda X, seed: _umap(X), COMPILED
     ),
     "umap-learn, seeded": Method(
         "#b5cf6b",

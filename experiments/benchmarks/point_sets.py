@@ -12,51 +12,54 @@ def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
     return tp.datasets.make_swiss_roll(n, dtype=np.float32, random_state=0)
 
 
-def mnist(settings: Settings, split: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
-    X, digits = load_mnist(settings.find("mnist"), split=split)
-    return X[:n].copy(), digits[:n]
+def real(kind: str, settings: Settings, n: int = 0) -> tuple[np.ndarray, np.ndarray | None]:
+    """Points of real data in their order, and their classes where there are any.
 
+    `n` is the number of patches, or of the first digits of MNIST, of which those for testing come
+    last.
+    """
+    if kind == "mnist":
+        parts = (load_mnist(settings.find("mnist"), split=split) for split in ("train", "test"))
+        X, labels = (np.concatenate(values)[:n] for values in zip(*parts, strict=True))
+        return X, labels
+    if kind == "mammoth":
+        return np.load(settings.find("points/mammoth_50000x3_f32.npy")), None
+    if kind == "cells":
+        import h5py
 
-def coil(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """Images of COIL-20 from 0 to 1, and their objects."""
-    with np.load(settings.find("points/coil20_1440x1024.npz")) as file:
-        X = file["X"].astype(np.float32)
-        return X / X.max(), file["y"]
-
-
-def patches(settings: Settings, n: int, source: str = "openkbp") -> tuple[np.ndarray, np.ndarray]:
-    """Patches of CT scans as the paper's experiment takes them, and their classes."""
-    found = load_patches(settings.find("ct"), source, n)
+        with h5py.File(settings.find("points/10x_pbmc68k_reduced.h5ad")) as file:
+            types = file["obs"]["bulk_labels"][:]
+            return file["X"][:].astype(np.float32), np.unique(types, return_inverse=True)[1]
+    if kind in ARRAYS:
+        name, points, classes = ARRAYS[kind]
+        with np.load(settings.find(f"points/{name}.npz")) as file:
+            return file[points], None if classes is None else file[classes]
+    found = load_patches(settings.find("ct"), "rtog" if kind == "fine patches" else "openkbp", n)
     return found.X, found.y
 
 
-def cells(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """Blood cells by the activity of their genes, and their types as integers."""
-    import h5py
-
-    with h5py.File(settings.find("points/10x_pbmc68k_reduced.h5ad")) as file:
-        types = file["obs"]["bulk_labels"]
-        return file["X"][:].astype(np.float32), np.unique(types[:], return_inverse=True)[1]
-
-
-def mammoth(settings: Settings) -> np.ndarray:
-    """Points of a mammoth's skeleton."""
-    return np.load(settings.find("points/mammoth_50000x3_f32.npy"))
+# Files with several arrays: the names of the file, of the points and of their classes.
+ARRAYS: dict[str, tuple[str, str, str | None]] = {
+    "coil": ("coil20_1440x1024", "X", "y"),
+    "frey": ("frey_faces_1965x560", "X", None),
+    "isomap": ("isomap_faces_698x1024", "X", None),
+    "lidar": ("lidar_lonestar", "xyz", None),
+}
 
 
-def lidar(settings: Settings) -> np.ndarray:
-    """Points of a scan of a landscape."""
-    with np.load(settings.find("points/lidar_lonestar.npz")) as file:
-        return file["xyz"]
+def pixels(settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
+    """Images of COIL-20 from 0 to 1, and their objects."""
+    X, objects = real("coil", settings)
+    X = X.astype(np.float32)
+    return X / X.max(), objects
 
 
-def real(settings: Settings, kind: str) -> np.ndarray:
-    """20,000 digits of MNIST, a fifth of the LiDAR scan, or all images of COIL-20."""
+def centered(kind: str, settings: Settings) -> np.ndarray:
+    """20,000 digits of MNIST as they are, or a fifth of the LiDAR scan or all of COIL-20."""
     if kind == "mnist":
-        return mnist(settings, "train", 20_000)[0]
-    X = lidar(settings)[::5] if kind == "lidar" else coil(settings)[0]
-    # Centered, for methods that multiply in float32.
+        return real(kind, settings, 20_000)[0]
+    X = real(kind, settings)[0][::5] if kind == "lidar" else pixels(settings)[0]
+    # For methods that multiply in float32.
     return (X - X.mean(axis=0)).astype(np.float64)
 
 

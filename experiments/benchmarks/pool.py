@@ -44,35 +44,21 @@ class Points:
     groups: np.ndarray | None = None
 
 
-# Data sets with their rows and numbers of landmarks.
-FULL: dict[str, tuple[int, tuple[int, ...]]] = {
-    "mnist": (70_000, (250, 1000)),
-    "roll": (1_000_000, (250, 1000, 2500)),
-    "patches": (60_000, (250, 1000)),
-    "heavy tails": (1_000_000, (250, 1000)),
-    "lidar": (518_862, (250, 1000)),
-    "bowl": (300_000, (250, 1000)),
-    "groups": (1_000_000, (250, 1000)),
-    "mammoth": (50_000, (250, 1000)),
-    "fine patches": (40_000, (250, 1000)),
-    "digits": (1_797, (25,)),
-    "coil": (1_440, (25,)),
+# Data sets: their titles, rows and numbers of landmarks.
+FULL: dict[str, tuple[str, int, tuple[int, ...]]] = {
+    "mnist": ("MNIST, 784 columns", 70_000, (250, 1000)),
+    "roll": ("Swiss roll, 3 columns", 1_000_000, (250, 1000, 2500)),
+    "patches": ("CT patches of 24 patients, 147 columns", 60_000, (250, 1000)),
+    "heavy tails": ("Student t, 2 degrees of freedom, 3 columns", 1_000_000, (250, 1000)),
+    "lidar": ("LiDAR, 3 columns", 518_862, (250, 1000)),
+    "bowl": ("Fish bowl, 3 columns", 300_000, (250, 1000)),
+    "groups": ("Swiss roll with two small groups far away, 3 columns", 1_000_000, (250, 1000)),
+    "mammoth": ("Mammoth, 3 columns", 50_000, (250, 1000)),
+    "fine patches": ("CT patches of one patient, 147 columns", 40_000, (250, 1000)),
+    "digits": ("Digits of scikit-learn, 64 columns", 1_797, (25,)),
+    "coil": ("COIL-20, 1,024 columns", 1_440, (25,)),
 }
 QUICK = {"roll": (20_000, (50,)), "groups": (20_000, (50,)), "digits": (1_797, (25,))}
-
-TITLES = {
-    "roll": "Swiss roll, 3 columns",
-    "bowl": "Fish bowl, 3 columns",
-    "heavy tails": "Student t, 2 degrees of freedom, 3 columns",
-    "mammoth": "Mammoth, 3 columns",
-    "lidar": "LiDAR, 3 columns",
-    "groups": "Swiss roll with two small groups far away, 3 columns",
-    "mnist": "MNIST, 784 columns",
-    "patches": "CT patches of 24 patients, 147 columns",
-    "fine patches": "CT patches of one patient, 147 columns",
-    "coil": "COIL-20, 1,024 columns",
-    "digits": "Digits of scikit-learn, 64 columns",
-}
 
 
 def load(kind: str, n: int, settings: Settings) -> Points:
@@ -85,25 +71,15 @@ def load(kind: str, n: int, settings: Settings) -> Points:
         return Points(tp.datasets.make_fish_bowl(n, random_state=0)[0].astype(np.float32))
     if kind == "heavy tails":
         return Points(rng.standard_t(2, size=(n, 3)).astype(np.float32))
-    X, labels = _real(kind, n, settings)
+    if kind == "digits":
+        X, labels = load_digits(return_X_y=True)
+    elif kind == "coil":
+        X, labels = point_sets.pixels(settings)
+    else:
+        X, labels = point_sets.real(kind, settings, n)
     rows = rng.permutation(len(X))[:n]
     X = (X[rows] - X.mean(axis=0, dtype=np.float64)).astype(np.float32)
     return Points(X, None if labels is None else labels[rows])
-
-
-def _real(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
-    if kind == "digits":
-        return load_digits(return_X_y=True)
-    if kind == "mnist":
-        both = [point_sets.mnist(settings, split, n) for split in ("train", "test")]
-        return np.concatenate([X for X, _ in both]), np.concatenate([y for _, y in both])
-    if kind == "coil":
-        return point_sets.coil(settings)
-    if kind == "mammoth":
-        return point_sets.mammoth(settings), None
-    if kind == "lidar":
-        return point_sets.lidar(settings), None
-    return point_sets.patches(settings, n, "rtog" if kind == "fine patches" else "openkbp")
 
 
 def _with_groups(X: np.ndarray, rng: np.random.Generator) -> Points:
@@ -120,7 +96,7 @@ def _with_groups(X: np.ndarray, rng: np.random.Generator) -> Points:
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every data set with every number of landmarks, one seed after the other."""
-    kinds = QUICK if settings.quick else FULL
+    kinds = QUICK if settings.quick else {kind: sizes for kind, (_, *sizes) in FULL.items()}
     for seed in range(1 if settings.quick else SEEDS):
         for kind, (n, counts) in kinds.items():
             for k in counts:
@@ -286,7 +262,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         is the standard deviation of a single seed with all rows."""
     )
     for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
-        page.heading(f"{TITLES[kind]}, n = {n:,}, k = {k:,}, {len(same)} seeds")
+        page.heading(f"{FULL[kind][0]}, n = {n:,}, k = {k:,}, {len(same)} seeds")
         _table([row["pools"] for row in same], page)
 
 

@@ -103,7 +103,7 @@ def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn again for every seed."""
     if kind in MADE:
         return SURFACES[kind].make(1000, SCALES[kind], seed)
-    return point_sets.real(settings, kind)
+    return point_sets.centered(kind, settings)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -151,7 +151,7 @@ def run(case: Row, settings: Settings) -> Row:
             began = time.perf_counter()
             fitted = sampler.fit(X)
             spent = time.perf_counter() - began
-            measured = X[point_sets.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
+            measured = X[point_sets.sample_rows(len(X), MEASURED)]
             seconds.append(spent)
             errors.append(nystrom_error(measured, fitted.landmarks_, bandwidth, relative=True))
         found["errors"].append(float(np.mean(errors)))
@@ -166,7 +166,7 @@ def _optimum(case: Row, settings: Settings) -> list[float]:
     kind, counts, bandwidth = case["data"], case["k"], case["bandwidth"]
     if kind not in MADE:
         X = points(kind, 0, settings)
-        measured = X[point_sets.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
+        measured = X[point_sets.sample_rows(len(X), MEASURED)]
         return _best_rank(measured, counts, bandwidth).tolist()
     found = [
         optimal_error(points(kind, seed, settings), bandwidth, counts, relative=True)

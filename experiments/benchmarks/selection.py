@@ -48,7 +48,7 @@ def run(case: Row, settings: Settings) -> Row:
     if case["data"] == "roll":
         X = point_sets.swiss_roll(case["n"])[0]
     else:
-        X = point_sets.mnist(settings, "train", case["n"])[0]
+        X = point_sets.real("mnist", settings, case["n"])[0]
     warm_up(method, X, k, **options)
     landmarks, cost = measure(lambda: method.run(X, k, case["seed"], **options))
     sample = X[point_sets.sample_rows(len(X), ERROR_SAMPLE)]

@@ -69,7 +69,13 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
         (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range: choose alpha from 0 to 1$"),
         (tp.DiffusionMaps, {"alpha": 1.5}, "alpha=1.5 is out of range: choose alpha from 0 to 1$"),
         (tp.DiffusionMaps, {"alpha": 1e-300}, "choose alpha 0, or from 2e-154 to 1$"),
+        (tp.LandmarkMap, {"n_components": 4}, "n_components=4 is too large.*<= 3"),
+        (tp.LandmarkMap, {"n_neighbors": 0}, "n_neighbors=0 is too small"),
+        (tp.LandmarkMap, {"n_neighbors": 70}, "=70 is too large: choose n_neighbors <= 59"),
+        (tp.LandmarkMap, {"exaggeration": -1.0}, "exaggeration=-1.0 is out of range"),
+        (tp.LandmarkMap, {"n_iter": 0}, "n_iter=0 is too small"),
         (tp.LandmarkMap, {"n_iter": 10**20}, "0 is too large: choose n_iter <= 1000000$"),
+        (tp.LandmarkMap, {"refine": -1}, "refine=-1 is too small"),
         (tp.LandmarkMap, {"refine": 10**20}, "choose refine <= 1000000"),
         (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range: choose time >= 0$"),
         (tp.DiffusionMaps, {"time": 1e-200}, "choose time >= 2e-154, or 0$"),
@@ -97,9 +103,11 @@ def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
 
 
 @pytest.mark.parametrize("graph", [None, tp.KNNGraph, 0.5, [1.0, 2.0]])
-def test_graphs_that_are_none(graph, X):
+def test_parameters_of_another_kind(graph, X):
     with pytest.raises(TypeError, match=r"graph=.* is not understood: pass one of 'auto', 'bhatt"):
         tp.LaplacianEigenmaps(graph=graph).fit(X)
+    with pytest.raises(TypeError, match=r"=True does not say how many steps .* refine=200"):
+        tp.LandmarkMap(refine=True).fit(X)
 
 
 @pytest.mark.parametrize("scale", [1e151, 1e152])

@@ -7,7 +7,6 @@ from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
-from trigpoint._extension.extensions import FarPointsWarning
 
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
@@ -26,45 +25,11 @@ def fitted(groups):
     return tp.LandmarkMap(landmarks=400, n_iter=250, random_state=0).fit(groups[0][:2500])
 
 
-def test_a_point_has_the_same_place_in_any_batch(fitted, groups):
-    X = groups[0]
-    whole = fitted.transform(X)
-    some = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(fitted.transform(X[some]), whole[some])
-    for rows in (1, 7, 64, 500):
-        np.testing.assert_array_equal(fitted.transform(X[:rows]), whole[:rows])
-    np.testing.assert_array_equal(fitted.model_.extension(X)[0].astype(np.float32), whole)
-
-
-def test_a_point_next_to_a_landmark_is_next_to_it_in_the_map(fitted):
-    near = fitted.landmarks_[:50].astype(np.float64) + 1e-7
-    extent = np.ptp(fitted.landmark_embedding_)
-    offsets = fitted.transform(near) - fitted.landmark_embedding_[:50]
-    assert abs(offsets).max() < 1e-4 * extent
-
-
 def test_groups_stay_apart_and_new_points_join_theirs(fitted, groups):
     X, labels = groups
     placed = fitted.transform(X)
     _, rows = cKDTree(placed[:2500]).query(placed[2500:], k=10)
     assert (labels[rows] == labels[2500:, None]).mean() > 0.99
-
-
-def test_points_lie_between_landmarks_not_on_them(fitted, groups):
-    landmarks = fitted.landmark_embedding_
-    spacings = cKDTree(landmarks).query(landmarks, k=2)[0][:, 1]
-    distances, rows = cKDTree(landmarks).query(fitted.transform(groups[0][2500:]))
-    assert (distances < 0.05 * spacings[rows]).mean() < 0.03
-
-
-def test_points_far_outside_of_the_projection_are_far(rng):
-    X = rng.normal(size=(500, 80)) * (np.arange(80) < 40)
-    emb = tp.LandmarkMap(landmarks=100, n_iter=20, random_state=0).fit(X)
-    outside = X[:5].copy()
-    outside[:, 70] = 1e4
-    assert emb.fitted_.extras["components"].shape == (80, 50)
-    with pytest.warns(FarPointsWarning, match="5 of 5 points"):
-        emb.transform(outside)
 
 
 def test_landmarks_are_drawn_from_a_pool(rng):
@@ -143,32 +108,6 @@ def test_refined_maps_see_what_the_projection_leaves_out(rng):
     )
     # With distances in the projection it was less than .01 more.
     assert fine > coarse + 0.03
-
-
-def test_given_landmarks_and_samplers(groups):
-    X = groups[0][:500]
-    rows = np.arange(0, 500, 5)
-    for landmarks in (rows, X[rows], tp.Uniform(100), tp.KMeansLandmarks(100, snap=False)):
-        emb = tp.LandmarkMap(landmarks=landmarks, n_iter=20, random_state=0).fit(X)
-        assert emb.landmark_embedding_.shape == (100, 2)
-        np.testing.assert_array_equal(emb.transform(emb.landmarks_), emb.landmark_embedding_)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_components": 4}, "n_components=4 is too large.*<= 3"),
-        ({"n_neighbors": 0}, "n_neighbors=0 is too small"),
-        ({"exaggeration": -1.0}, "exaggeration=-1.0 is out of range"),
-        ({"n_iter": 0}, "n_iter=0 is too small"),
-        ({"refine": -1}, "refine=-1 is too small"),
-        ({"refine": True}, r"refine=True does not say how many steps .* such as refine=200"),
-        ({"n_neighbors": 50}, "n_neighbors=50 is too large: choose n_neighbors <= 29"),
-    ],
-)
-def test_refuses(parameters, message, rng):
-    with pytest.raises((ValueError, TypeError), match=message):
-        tp.LandmarkMap(**parameters).fit(rng.normal(size=(30, 2)))
 
 
 def test_sparse_points_are_refused_with_the_remedy_but_placed(rng):

@@ -28,7 +28,7 @@ ESTIMATORS = [
     tp.DiffusionMaps(landmarks=60, graph=tp.KNNGraph(10), alpha=0.5, time=2.0, random_state=0),
     tp.Isomap(landmarks=60, random_state=0),
     tp.Isomap(landmarks=60, extension=5, random_state=0),
-    tp.KernelPCA(landmarks=tp.EfficientDPP(60, refine=tp.Refinement(n_sweeps=1)), n_components=3),
+    tp.KernelPCA(3, landmarks=tp.EfficientDPP(60, n_neighbors=30, refine=tp.Refinement(2))),
     tp.LandmarkMap(landmarks=60, n_iter=20, random_state=0),
     tp.LandmarkMap(landmarks=60, n_iter=20, refine=10, random_state=0),
 ]
@@ -57,7 +57,7 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
         assert getattr(again, "covariances_", None) is None
     else:
         np.testing.assert_array_equal(again.covariances_, fitted.covariances_)
-    assert again.get_params()["n_components"] == fitted.n_components
+    assert str(again) == str(fitted)
     assert list(again.get_feature_names_out()) == list(fitted.get_feature_names_out())
 
 
@@ -69,18 +69,13 @@ def test_saved_twice_is_the_same_file(roll, tmp_path):
     assert (tmp_path / "0.trig").read_bytes() == (tmp_path / "1.trig").read_bytes()
 
 
-def test_parameters_come_back(roll, tmp_path):
-    sampler = tp.EfficientDPP(40, n_neighbors=30, refine=tp.Refinement(n_sweeps=2))
-    emb = tp.DiffusionMaps(2, landmarks=sampler, graph=tp.KNNGraph(15), random_state=7)
-    emb.fit(roll[0][:500]).save(tmp_path / "model.trig")
-    assert str(tp.load(tmp_path / "model.trig")) == str(emb)
-
-
 def test_what_is_set_after_the_fit_is_not_saved(roll, tmp_path):
     X = roll[0][:500]
     emb = tp.Isomap(2, landmarks=tp.Uniform(50), graph=tp.KNNGraph(10), random_state=0).fit(X)
     before = emb.transform(X)
     emb.set_params(landmarks__n_landmarks=5, graph__n_neighbors=3, n_components=5, extension=3)
+    emb.set_params(metric="cosine")
+    np.testing.assert_array_equal(emb.transform(X), before)
     emb.save(tmp_path / "model.trig")
     again = tp.load(tmp_path / "model.trig")
     assert (again.n_components, again.extension) == (2, "auto")
@@ -156,7 +151,7 @@ def test_column_names_come_back(roll, tmp_path):
 
 def test_size_does_not_grow_with_the_points(tmp_path):
     sizes = []
-    for n in (2_000, 100_000):
+    for n in (2_000, 20_000):
         X, _ = tp.datasets.make_swiss_roll(n, dtype=np.float32, random_state=0)
         emb = tp.LaplacianEigenmaps(landmarks=300, graph=tp.KNNGraph(10), random_state=0)
         emb.fit(X).save(tmp_path / "model.trig")

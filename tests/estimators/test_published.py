@@ -6,12 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
+from tests.samplers.subset_statistics import (
+    SIGNIFICANCE,
+    algorithm_2_probabilities,
+    p_value,
+    repulsions,
+)
 
 import trigpoint as tp
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "paper" / "algorithms.py"
-SIGNIFICANCE = 1e-4
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +32,17 @@ def roll_points():
     return tp.datasets.make_swiss_roll(600, random_state=3)[0]
 
 
-def fitted(X, J, bhattacharyya=True):
-    """The published pipeline with given landmarks."""
-    emb = tp.as_published(3, len(J), m=40, sigma=4.0, n_neighbors=8, bhattacharyya=bhattacharyya)
-    return emb.set_params(landmarks=J).fit(X)
-
-
 @pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
-def test_graph_and_coordinates_are_those_of_the_reference(paper, X):
-    J, _ = paper.algorithm_2(X, 60, m=40, sigma=4.0, rng=np.random.default_rng(0))
-    emb = fitted(X, J)
-    C = emb.covariances_ + 0.01 * np.einsum("kii->k", emb.covariances_)[:, None, None] / 3 * np.eye(
-        3
-    )
+def test_covariances_graph_and_coordinates_are_those_of_the_reference(paper, X):
+    emb = tp.as_published(3, 60, m=40, sigma=4.0, n_neighbors=8, random_state=0).fit(X)
+    sampler = tp.EfficientDPP(60, n_neighbors=40, bandwidth=4.0, pool=None, random_state=0)
+    J = emb.landmark_indices_
+    np.testing.assert_array_equal(J, sampler.fit(X).indices_)
+    # Those of the points around each landmark that it repels.
+    near = np.argsort(np.linalg.norm(X - X[J][:, None], axis=2), axis=1)[:, :40]
+    C = np.array([np.cov(X[rows].T, bias=True) for rows in near])
+    np.testing.assert_allclose(emb.covariances_, C, atol=1e-10)
+    C += 0.01 * np.einsum("kii->k", C)[:, None, None] / 3 * np.eye(3)
     expected, W = paper.algorithm_3(X, J, C, sigma=4.0, n_neighbors=8, n_components=3)
     assert len(emb.bridges_) == 0
     np.testing.assert_allclose(emb.graph_.toarray(), W, rtol=1e-12, atol=1e-14)
@@ -49,37 +51,24 @@ def test_graph_and_coordinates_are_those_of_the_reference(paper, X):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
-def test_covariances_are_those_of_algorithm_2(paper, X):
-    """Those of the points around each landmark that it repels."""
-    sampler = tp.EfficientDPP(30, n_neighbors=40, bandwidth=4.0, pool=None, random_state=0)
-    emb = tp.as_published(2, 30, m=40, sigma=4.0, n_neighbors=8, random_state=0).fit(X)
-    np.testing.assert_array_equal(emb.landmark_indices_, sampler.fit(X).indices_)
-    for i, covariance in zip(emb.landmark_indices_, emb.covariances_, strict=True):
-        near = np.argsort(np.linalg.norm(X - X[i], axis=1))[:40]
-        np.testing.assert_allclose(covariance, np.cov(X[near].T, bias=True), atol=1e-10)
-
-
-def test_landmarks_have_the_distribution_of_the_reference(paper):
+def test_landmarks_have_the_distribution_of_the_paper(paper):
     """Sets of three out of six points, and the test rejects a neighborhood of another size."""
     points, runs = np.random.default_rng(5).normal(size=(6, 2)), 4000
 
     def drawn(m, seed):
-        rng = np.random.default_rng(seed)
         sampler = tp.as_published(1, 3, m=m, sigma=1.0, n_neighbors=2).landmarks
-        sampler.set_params(random_state=rng)
-        return Counter(tuple(sorted(sampler.fit(points).indices_)) for _ in range(runs))
+        sampler.set_params(random_state=np.random.default_rng(seed))
+        return [sampler.fit(points).indices_ for _ in range(runs)]
 
+    expected = Counter()
+    welsch = repulsions(points, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 1.0)
+    for draw, share in algorithm_2_probabilities(welsch, 3).items():
+        expected[tuple(sorted(draw))] += share
     rng = np.random.default_rng(1)
-    expected = Counter(
-        tuple(sorted(map(int, paper.algorithm_2(points, 3, 4, 1.0, rng)[0]))) for _ in range(runs)
-    )
-
-    def p_value(found):
-        sets = [key for key in expected | found if expected[key] + found[key] >= 10]
-        return chi2_contingency([[counts[key] for key in sets] for counts in (expected, found)])[1]
-
-    assert p_value(drawn(4, seed=2)) > SIGNIFICANCE
-    assert p_value(drawn(3, seed=3)) < SIGNIFICANCE
+    by_reference = [paper.algorithm_2(points, 3, 4, 1.0, rng)[0] for _ in range(runs)]
+    assert p_value(by_reference, expected) > SIGNIFICANCE
+    assert p_value(drawn(4, seed=2), expected) > SIGNIFICANCE
+    assert p_value(drawn(3, seed=3), expected) < SIGNIFICANCE
 
 
 def test_one_bandwidth_is_needed(X):
@@ -101,22 +90,3 @@ def test_saved_and_on_a_device(X, tmp_path):
     with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
         expected = emb.transform(far)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-
-
-def test_any_link_takes_the_nearest_of_either(X):
-    """Every landmark keeps all of its neighbors."""
-    emb = tp.LaplacianEigenmaps(
-        landmarks=50,
-        graph=tp.KNNGraph(6, metric="euclidean", link="any"),
-        extension="graph",
-        random_state=0,
-    ).fit(X)
-    distances = np.linalg.norm(emb.landmarks_[:, None] - emb.landmarks_[None], axis=2)
-    near = np.argsort(distances, axis=1)[:, 1:7]
-    linked = np.zeros((50, 50), dtype=bool)
-    linked[np.arange(50)[:, None], near] = True
-    edges = emb.graph_.toarray() > 0
-    np.fill_diagonal(edges, False)
-    bridges = np.zeros_like(edges)
-    bridges[tuple(emb.bridges_.T)] = True
-    np.testing.assert_array_equal(edges, linked | linked.T | bridges | bridges.T)

@@ -1,8 +1,5 @@
 """Sparse points: the same landmarks as from the dense array, to the bit, without making one."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +7,6 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from experiments.data import load_mnist
 from trigpoint._geometry import local_covariances
 from trigpoint._pool import Pool
 
@@ -245,51 +241,3 @@ def test_the_quality_of_sparse_points(metric):
     assert str(there) == str(here)
     if metric == "cosine":
         assert str(emb.quality(4 * X)) == str(here)
-
-
-def test_digits_as_a_sparse_array(data_dir):
-    """A fifth of the pixels of MNIST are not zero."""
-    X = load_mnist(data_dir / "mnist", split="test")[0][:2000]
-    S = csr_array(X)
-    for metric in ("euclidean", "cosine"):
-        emb = tp.LaplacianEigenmaps(landmarks=100, metric=metric, random_state=0)
-        here, there = clone(emb).fit(X), clone(emb).fit(S)
-        np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
-        assert len(there.tried_) == 7
-        assert there.tried_ == pytest.approx(here.tried_, abs=2e-3)
-        Y = here.transform(X)
-        np.testing.assert_allclose(there.transform(S), Y, atol=2e-3 * np.abs(Y).max())
-
-
-# Prints by how many megabytes the largest use of memory grows.
-PEAK = """
-import resource
-import numpy as np
-import trigpoint as tp
-from scipy import sparse
-
-def words(n, d):
-    rng = np.random.default_rng(0)
-    columns = np.sort(rng.integers(0, d, size=(n, 50), dtype=np.int32), axis=1)
-    values, starts = np.ones(50 * n, dtype=np.float32), np.arange(0, 50 * n + 1, 50)
-    return sparse.csr_array((values, columns.ravel(), starts), shape=(n, d))
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-emb = tp.LaplacianEigenmaps(landmarks=40, metric="cosine", n_jobs=2, random_state=0)
-emb.fit_transform(words(500, 2000))
-before = peak()
-X = words(10_000, 20_000)
-emb.fit_transform(X)
-print(peak() - before)
-"""
-
-
-def test_memory_follows_the_stored_values():
-    """Dense, the points would take 800 MB; stored they take 4 MB, and landmarks 3 MB."""
-    pytest.importorskip("resource")
-    result = subprocess.run(
-        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True
-    )
-    assert float(result.stdout) < 160

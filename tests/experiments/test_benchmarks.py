@@ -2,14 +2,14 @@
 
 import importlib
 import os
-import time
 
 import numpy as np
 import pytest
+from worker import do
 
 from experiments import runner
 from experiments.benchmarks import maps, measuring, quality
-from experiments.benchmarks.measuring import apart, foregone, measure, timed
+from experiments.benchmarks.measuring import apart, foregone, measure
 from experiments.runner import MissingDataError, Results, Settings
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
@@ -18,30 +18,6 @@ BYTES = 50_000_000
 
 
 # Processes ------------------------------------------------------------------------------------
-
-
-def do(case, settings):
-    """What a peer might do."""
-    match case["do"]:
-        case "settings":
-            return {"quick": settings.quick, "data": str(settings.data)}
-        case "raise":
-            raise ValueError("no  such\nthing")
-        case "miss":
-            raise MissingDataError("no digits")
-        case "memory":
-            np.empty(10**15)
-        case "die":
-            os._exit(3)
-        case "prepare":
-            time.sleep(0.6)
-    return {"seconds": timed(lambda: time.sleep(case.get("sleep", 0)))[0]}
-
-
-def test_a_case_apart_gives_its_result(tmp_path):
-    found = apart(do)({"do": "settings"}, Settings(quick=True, data=tmp_path))
-    assert found["quick"] is True
-    assert found["data"] == str(tmp_path)
 
 
 def test_failures_are_results_but_missing_data_is_not():
@@ -54,10 +30,12 @@ def test_failures_are_results_but_missing_data_is_not():
         apart(do)({"do": "miss"}, Settings())
 
 
-def test_the_limit_of_time_is_for_what_is_timed():
+def test_the_limit_of_time_is_for_what_is_timed(tmp_path):
     short = apart(do, limit=0.2)
     assert short({"do": "sleep", "sleep": 60}, Settings()) == {"error": "> 0.2 s"}
-    assert "error" not in short({"do": "prepare"}, Settings())
+    # Preparing does not count, and settings arrive.
+    found = short({"do": "prepare"}, Settings(data=tmp_path))
+    assert (found["quick"], found["data"]) == (False, str(tmp_path))
     quick = apart(do, quick_limit=0.2)
     assert quick({"do": "sleep", "sleep": 60}, Settings(quick=True)) == {"error": "> 0.2 s"}
 

@@ -1,29 +1,24 @@
 """The paper's experiments on synthetic data: definitions by hand, and claims in the quick form."""
 
-from collections import Counter
-from dataclasses import replace
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pytest
 from reproducing import OneRun, reproduce
-from scipy.stats import binomtest, chisquare
-
-from experiments.internals import (
-    Pool,
-    bhattacharyya_matrix,
-    gaussian_kernel,
-    local_covariances,
-    regularize,
+from scipy.stats import binomtest
+from tests.samplers.subset_statistics import (
+    SIGNIFICANCE,
+    algorithm_2_probabilities,
+    p_value,
+    repulsions,
 )
+
+from experiments.internals import gaussian_kernel
 from experiments.pages import column
 from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling, table1
 from experiments.runner import Settings
-from trigpoint import EfficientDPP
+from trigpoint import KNNGraph
 
-# Seeds are fixed; a right sampler fails with this probability at most.
-SIGNIFICANCE = 1e-4
 WIDE = (1.0, 2.0, 4.0)
 
 
@@ -226,46 +221,22 @@ def test_bhattacharyya_graphs_are_more_robust(quick):
         assert (agreed <= plain).all()
 
 
-def test_plain_bhattacharyya_graph_links_the_nearest(roll):
-    pool = Pool(roll[0])
-    landmarks = EfficientDPP(120, random_state=0).select(pool)
-    _, covariances = local_covariances(pool, landmarks, "full", 1)
-    landmarks = replace(landmarks, covariances=covariances)
-    graph = neighbors.plain_graph(landmarks, "bhattacharyya", 9)
-    distances = bhattacharyya_matrix(landmarks.points, regularize(landmarks.covariances)[0])
-    np.fill_diagonal(distances, np.inf)
-    chosen = np.zeros(distances.shape, dtype=bool)
-    np.put_along_axis(chosen, np.argsort(distances, axis=1)[:, :9], True, axis=1)
-    np.testing.assert_array_equal(graph.lengths.toarray() > 0, chosen | chosen.T)
+@pytest.mark.parametrize("metric", neighbors.METRICS)
+def test_plain_graphs_link_the_nearest_of_either_landmark(metric):
+    landmarks, _ = neighbors.draw_landmarks(3000, 120, 100, 0)
+    found = neighbors.plain_graph(landmarks, metric, 9)
+    expected = KNNGraph(9, metric=metric, link="any").build(landmarks)
+    np.testing.assert_array_equal(found.lengths.toarray(), expected.lengths.toarray())
 
 
 # Runtime: the paper's loop --------------------------------------------------------------------
 
 
-def exact_probabilities(X, k, m, bandwidth):
-    """Probability of every ordered outcome, from the algorithm's definition."""
-    distances = np.linalg.norm(X[:, None] - X, axis=2)
-    probabilities = {}
-    for outcome in permutations(range(len(X)), k):
-        D, probability = np.ones(len(X)), 1.0
-        for i in outcome:
-            probability *= D[i] / D.sum()
-            nearest = np.argsort(distances[i])[:m]
-            D[nearest] *= 1 - np.exp(-(distances[i][nearest] ** 2) / (2 * bandwidth**2))
-        probabilities[outcome] = probability
-    return probabilities
-
-
 @pytest.mark.parametrize(("m", "bandwidth", "right"), [(4, 0.8, 1), (2, 0.8, 0), (4, 1.6, 0)])
 def test_the_loop_has_the_probabilities_of_the_definition(rng, m, bandwidth, right):
-    X, runs = rng.normal(size=(5, 2)), 5000
-    expected = exact_probabilities(X, 3, 4, 0.8)
-    assert sum(expected.values()) == pytest.approx(1)
-    draws = np.random.default_rng(0)
-    drawn = Counter(
-        tuple(runtime.literal_algorithm_2(X, 3, m, bandwidth, draws).tolist()) for _ in range(runs)
-    )
-    counts = [drawn[outcome] for outcome in expected]
-    p_value = chisquare(counts, runs * np.array(list(expected.values()))).pvalue
+    X, draws = rng.normal(size=(5, 2)), np.random.default_rng(0)
+    drawn = [runtime.literal_algorithm_2(X, 3, m, bandwidth, draws) for _ in range(5000)]
+    welsch = repulsions(X, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 0.8)
+    expected = algorithm_2_probabilities(welsch, 3)
     # The test notices a wrong neighborhood or bandwidth.
-    assert (p_value > SIGNIFICANCE) == bool(right)
+    assert (p_value(drawn, expected, ordered=True) > SIGNIFICANCE) == bool(right)

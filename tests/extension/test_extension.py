@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import sklearn.decomposition
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
-import trigpoint as tp
 from trigpoint._common.records import Landmarks, Spectrum
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.weighted import (
@@ -20,9 +18,7 @@ from trigpoint._extension.weighted import (
 )
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.landmark_sums import shepard_shares
-from trigpoint._numerics.blocks import one_blas_thread
-from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._spectrum import classical_scaling, kernel_pca
+from trigpoint._spectrum import classical_scaling
 
 
 @pytest.fixture(scope="module", params=[3, 40], ids=["tree", "products"])
@@ -110,38 +106,9 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(kind, rng):
     assert far.all()
 
 
-@pytest.mark.parametrize("kind", SUPPORTS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_order_of_arrays_in_memory_changes_nothing(space, kind, dtype, rng):
-    """It is another one after loading than after fitting."""
-    landmarks, graph, X = space
-    coordinates, X = rng.normal(size=(200, 3)), X.astype(dtype)
-    with one_blas_thread():
-        one, other = (
-            MarkovExtension.prepare(
-                SUPPORTS[kind](order(landmarks), graph), order(coordinates), np.ones(3)
-            )(order(X))[0]
-            for order in (np.ascontiguousarray, np.asfortranarray)
-        )
-    np.testing.assert_array_equal(one, other)
-
-
 def extended(extension, X):
     """Coordinates alone."""
     return extension(X)[0]
-
-
-def test_kernel_extension_is_scikit_learns_projection(space):
-    landmarks, _, X = space
-    kernel = gaussian_kernel(landmarks, 4.0)
-    spectrum = kernel_pca(kernel, 4)
-    support = support_of("all", landmarks, np.full(200, 4.0), None)
-    found = extended(KernelExtension.prepare(support, kernel.mean(axis=0), spectrum), X)
-    peer = sklearn.decomposition.KernelPCA(4, kernel="rbf", gamma=1 / 32, eigen_solver="dense")
-    peer.fit(landmarks)
-    expected = peer.transform(X)
-    expected *= np.sign((peer.transform(landmarks) * spectrum.coordinates).sum(axis=0))
-    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(space):
@@ -205,12 +172,3 @@ def test_shares_of_landmarks_that_are_equally_far():
     # A landmark that the point is on has all of it.
     shares = shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), 3)
     np.testing.assert_array_equal(shares, [[1, 0, 0]])
-
-
-def test_far_points_are_counted_where_float32_is_too_coarse(rng):
-    X = rng.normal(size=(200, 20)).astype(np.float32)
-    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(X)
-    mixed = X[:7].copy()
-    mixed[:3] += 1e4
-    with pytest.warns(tp.ParameterWarning, match="3 of 7"):
-        emb.transform(mixed)

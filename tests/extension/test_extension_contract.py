@@ -120,8 +120,8 @@ def test_landmarks_keep_their_coordinates(case, X):
     assert (away < 1e-6) == (name in EXACT)
 
 
-def test_knows_far_points(extension, X):
-    found, far = extension(X)
+def test_knows_far_points(extension, X, dtype):
+    found, far = extension(X.astype(dtype))
     np.testing.assert_array_equal(np.flatnonzero(far), FAR)
     assert np.isfinite(found).all()
 

@@ -8,7 +8,6 @@ from scipy.spatial import cKDTree
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._kernels.candidates import list_candidates, nearest_among
 from trigpoint._kernels.map_placing import place
-from trigpoint._neighbors.nearest import landmark_search
 from trigpoint._pool import all_projected, principal_projection, projected
 
 
@@ -205,44 +204,6 @@ def test_nearest_of_candidates_by_definition(rng):
             nearest_among(limits, values, columns, counts, X, landmarks, found, to_found)
             np.testing.assert_array_equal(found, order[:, :count])
             np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
-
-
-def test_points_of_a_plane_are_not_drawn_inward(rng):
-    """A linear map of a plane is followed between landmarks, where a mean would be flat."""
-    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0]
-    flat = rng.uniform(size=(2000, 2))
-    landmarks, points = flat[:300] @ plane.T, flat[300:] @ plane.T
-    extension = MapExtension.prepare(landmarks, flat[:300])
-    inner = (abs(flat[300:] - 0.5) < 0.4).all(axis=1)
-    errors = np.linalg.norm(extension(points[inner])[0] - flat[300:][inner], axis=1)
-    # The landmarks are about .06 apart.
-    assert np.median(errors) < 0.006
-
-
-def test_groups_that_interleave_keep_their_points(rng):
-    """Two lines far apart in space, of which the map puts each landmark between two others."""
-    along, groups = np.tile(np.arange(40.0), 2), np.repeat([0, 1], 40)
-    landmarks = np.stack([along + 0.5 * groups, 3.0 * groups], axis=1)
-    positions = np.stack([landmarks[:, 0], 0.05 * rng.normal(size=80)], axis=1)
-    inner = abs(along - 20) < 12
-    placed, _ = MapExtension.prepare(landmarks, positions)(landmarks[inner] + [0.45, 0.0])
-    nearest = cKDTree(positions).query(placed)[1]
-    np.testing.assert_array_equal(groups[nearest], groups[inner])
-
-
-@pytest.mark.parametrize("shift", [0.0, 1e4, 1e25])
-def test_exact_search_in_high_dimension(shift):
-    """Candidates from products miss no neighbor, even where float32 has no digits left."""
-    rng = np.random.default_rng(0)
-    landmarks = rng.normal(size=(300, 20))
-    landmarks[150:] += shift
-    points = landmarks[rng.integers(300, size=50)] + rng.normal(size=(50, 20))
-    found, squares = landmark_search(landmarks, 5).nearest(points, 5)
-    expected = np.square(points[:, None] - landmarks).sum(axis=-1)
-    order = np.argsort(expected, axis=1, kind="stable")[:, :5]
-    np.testing.assert_allclose(squares, np.take_along_axis(expected, order, axis=1), rtol=1e-12)
-    if shift < 1e20:
-        np.testing.assert_array_equal(found, order)
 
 
 @pytest.mark.parametrize("dimension", [3, 30])

@@ -54,15 +54,6 @@ def test_the_same_order_is_perfect_and_chance_is_nothing(rng):
     assert neighborhood_agreement(copies, copies) > 0.9
 
 
-def test_unrolling_agrees_and_projecting_does_not(roll):
-    X, intrinsic = roll[0][:700], roll[1][:700]
-    assert neighborhood_agreement(X, intrinsic) > 0.9
-    assert neighborhood_agreement(X, X[:, :2]) < 0.5
-    # Straight distances see no difference between a roll and its shadow from afar.
-    straight = [neighborhood_agreement(X, Y, n_neighbors=None) for Y in (intrinsic, X[:, :2])]
-    assert straight[0] - straight[1] < 0.5
-
-
 def test_cosine_compares_directions(rng):
     X = rng.normal(size=(100, 3))
     longer = X * rng.uniform(1, 100, size=(100, 1))

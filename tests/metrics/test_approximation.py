@@ -1,4 +1,4 @@
-"""Trace-norm error of landmarks, the factor behind it, and the least it can be."""
+"""Trace-norm error of landmarks, its factor, the least it can be, and how landmarks cover."""
 
 import tracemalloc
 from decimal import Decimal, localcontext
@@ -48,9 +48,16 @@ def test_repeated_and_coincident_landmarks_add_nothing(rng):
     rows = np.arange(20)
     once = metrics.nystrom_error(X, rows, 1.0)
     assert once == pytest.approx(dense_error(X, X[rows], 1.0), rel=1e-9)
-    for repeated in (np.tile(rows, 3), np.append(rows, np.arange(90, 100))):
+    cross = kernel(X, X[rows], 1.0)
+    inverse = np.linalg.pinv(kernel(X[rows], X[rows], 1.0), hermitian=True)
+    for repeated in (rows, np.tile(rows, 3), np.append(rows, np.arange(90, 100))):
         assert metrics.nystrom_error(X, repeated, 1.0) == pytest.approx(once, rel=1e-9)
         assert metrics.nystrom_error(X, X[repeated], 1.0) == pytest.approx(once, rel=1e-9)
+        F = metrics.nystrom_factor(X, repeated, 1.0)
+        assert F.shape == (100, 20)
+        np.testing.assert_allclose(F @ F.T, cross @ inverse @ cross.T, atol=1e-8)
+    # Points that nearly coincide for the kernel span one direction.
+    assert metrics.nystrom_factor(X, rows, 1e9).shape == (100, 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -70,20 +77,6 @@ def test_factor_is_that_of_the_dense_formula(rng, dtype, n):
         np.testing.assert_allclose(F[rows] @ F[rows].T, kernel(points, points, 0.5), atol=1e-10)
         error = metrics.nystrom_error(X, landmarks, 0.5)
         assert n - np.square(F).sum() == pytest.approx(error, rel=1e-8, abs=1e-10)
-
-
-def test_factor_of_dependent_landmarks_has_fewer_columns(rng):
-    X = rng.normal(size=(100, 3))
-    X[90:] = X[:10]
-    once = metrics.nystrom_factor(X, np.arange(20), 1.0)
-    twice = metrics.nystrom_factor(X, np.append(np.arange(20), np.arange(90, 100)), 1.0)
-    assert once.shape == twice.shape == (100, 20)
-    np.testing.assert_allclose(twice @ twice.T, once @ once.T, atol=1e-10)
-    cross = kernel(X, X[:20], 1.0)
-    inverse = np.linalg.pinv(kernel(X[:20], X[:20], 1.0), hermitian=True)
-    np.testing.assert_allclose(once @ once.T, cross @ inverse @ cross.T, atol=1e-8)
-    # Points that nearly coincide for the kernel span one direction.
-    assert metrics.nystrom_factor(X, np.arange(20), 1e9).shape == (100, 1)
 
 
 def exact_error(X, points, bandwidth):
@@ -186,14 +179,16 @@ def test_optimal_error_is_the_sum_of_the_remaining_eigenvalues(rng):
     np.testing.assert_allclose(metrics.optimal_error(X, 0.8, counts, relative=True), bounds / 70)
 
 
-def test_optimal_error_is_a_lower_bound(rng):
-    X = roll(150, 0.115)
-    for k in (1, 10, 40):
-        rows = rng.choice(150, k, replace=False)
-        centers = X[rows] + 0.1 * rng.normal(size=(k, 3))
-        for landmarks in (rows, centers):
-            error = metrics.nystrom_error(X, landmarks, 1.0)
-            assert 0 < metrics.optimal_error(X, 1.0, k) < error
-    # And nearly attained: one landmark in the middle of few close points.
-    X = 0.1 * rng.normal(size=(30, 2))
-    assert metrics.nystrom_error(X, [[0.0, 0.0]], 1.0) < 1.2 * metrics.optimal_error(X, 1.0, 1)
+@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_euclidean_coverage(rng, d, dtype):
+    X = (rng.normal(size=(400, d)) + 100).astype(dtype)
+    rows = rng.choice(400, 15, replace=False)
+    distances = cdist(X, X[rows]).min(axis=1)
+    assert metrics.coverage_radius(X, rows) == pytest.approx(distances.max(), rel=1e-12)
+    assert metrics.coverage_radius(X, X[rows]) == pytest.approx(distances.max(), rel=1e-12)
+    for quantile in (0.0, 0.5, 0.9):
+        assert metrics.coverage_radius(X, rows, quantile=quantile) == pytest.approx(
+            np.quantile(distances, quantile), abs=1e-12
+        )
+    assert metrics.coverage_radius(X, np.arange(400)) == 0

@@ -37,22 +37,8 @@ def test_accuracy_of_one_neighbor_by_brute_force_far_from_the_origin(rng):
     assert metrics.knn_accuracy(X, labels, copies, labels) == 0
 
 
-def test_recovery_of_monotone_shuffled_folded_and_bent_maps(rng):
-    u = rng.random((4000, 2))
-    for embedding in (u, u @ [[0, -3], [2, 0]], np.exp(2 * u) * [1.0, 1e6]):
-        assert (metrics.coordinate_recovery(embedding, u) > 0.98).all()
-    assert (metrics.coordinate_recovery(rng.permutation(u), u) < 0.05).all()
-    folded = metrics.coordinate_recovery(np.abs(u - 0.5), u)
-    assert (folded < 0.05).all()
-    spiral = np.column_stack([u[:, 0] * np.cos(8 * u[:, 0]), u[:, 0] * np.sin(8 * u[:, 0])])
-    recovery = metrics.coordinate_recovery(spiral, u)
-    assert recovery.shape == (2,)
-    assert recovery[0] > 0.98
-    assert recovery[1] < 0.05
-
-
 def test_recovery_against_the_obvious_version(rng):
-    u, embedding = rng.random((101, 1)), rng.normal(size=(101, 2)) * [1, 50]
+    u, embedding = rng.random((101, 2)), rng.normal(size=(101, 2)) * [1, 50]
     embedding[:, 0] += 3 * u[:, 0]
     order = np.random.default_rng(7).permutation(101)
     halves = order[:50], order[50:]
@@ -61,10 +47,10 @@ def test_recovery_against_the_obvious_version(rng):
     for known, asked in (halves, halves[::-1]):
         for i in asked:
             nearest = known[np.argsort(cdist(scaled[[i]], scaled[known])[0])[:3]]
-            residuals.append(u[nearest, 0].mean() - u[i, 0])
-    expected = 1 - np.sum(np.square(residuals)) / np.sum((u - u.mean()) ** 2)
+            residuals.append(u[nearest].mean(axis=0) - u[i])
+    expected = 1 - np.square(residuals).sum(axis=0) / np.square(u - u.mean(axis=0)).sum(axis=0)
     found = metrics.coordinate_recovery(embedding, u, n_neighbors=3, random_state=7)
-    assert found[0] == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_recovery_ignores_constant_axes_and_takes_a_sample(rng):
@@ -85,15 +71,3 @@ def test_rank_correlation_is_spearmans(rng):
     assert 0.3 < expected < 1
     assert metrics.rank_correlation(a, b) == pytest.approx(expected)
     assert metrics.rank_correlation(a[:, None], np.exp(-a)) == 1
-
-
-def test_neighbor_preservation_by_definition(rng):
-    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
-    near = [set(np.argsort(row)[1:6]) for row in cdist(X, X)]
-    kept = [set(np.argsort(row)[1:6]) for row in cdist(Y, Y)]
-    expected = np.mean([len(a & b) / 5 for a, b in zip(near, kept, strict=True)])
-    assert metrics.neighbor_preservation(X, Y, n_neighbors=5) == pytest.approx(expected)
-    copies = np.repeat(X[:10], 8, axis=0)
-    assert 0 <= metrics.neighbor_preservation(copies, copies, n_neighbors=7) <= 1
-    with pytest.raises(ValueError, match="n_neighbors=60 is too large"):
-        metrics.neighbor_preservation(X, Y, n_neighbors=60)

@@ -67,6 +67,8 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.shortcut_rate("line", GRID, 1), TypeError, "graph must be a sparse"),
         (lambda: metrics.neighbor_recall(LINE, GRID[:4], 1), ValueError, "4 rows"),
         (lambda: metrics.neighbor_recall(LINE, GRID, 0), ValueError, "n_neighbors=0"),
+        (lambda: metrics.neighbor_preservation(GRID, GRID), ValueError, "=15 is too large"),
+        (lambda: metrics.neighbor_preservation(GRID, GRID, metric="angle"), ValueError, "'angle'"),
         (
             lambda: metrics.knn_accuracy(GRID, [1] * 5, GRID, [1] * 6),
             ValueError,
@@ -77,11 +79,7 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
             ValueError,
             "train has 2 columns and test has 1",
         ),
-        (
-            lambda: metrics.knn_accuracy(GRID, [1] * 6, GRID, ["1"] * 6),
-            TypeError,
-            "never match",
-        ),
+        (lambda: metrics.knn_accuracy(GRID, [1] * 6, GRID, ["1"] * 6), TypeError, "never match"),
         (
             lambda: metrics.knn_accuracy(GRID, [1] * 6, GRID, [1] * 6, n_neighbors=7),
             ValueError,

@@ -14,7 +14,7 @@ def falling(counts, errors):
 
 def test_landmark_curve_marks_what_is_needed():
     counts = np.array([10, 100, 1000])
-    curve = LandmarkCurve(counts, np.array([0.5, 0.05, 0.0]), np.array([0.1, 0.01, 0.0]), 1.0)
+    curve = falling(counts, [0.5, 0.05, 0.0])
     axes = plot.landmark_curve(curve, tolerance=0.05, label="drawn", title="here")
     line, level, mark = axes.lines
     np.testing.assert_allclose(line.get_xdata(), counts)
@@ -44,10 +44,7 @@ def test_a_legend_says_how_many_landmarks_each_of_several_curves_needs():
 
 
 def test_what_is_no_curve_is_refused():
-    message = (
-        "curve of type list and length 3 is not understood: pass what trigpoint.landmark_curve"
-    )
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match="curve of type list and length 3 is not understood: pass"):
         plot.landmark_curve([1, 2, 3])
     with pytest.raises(TypeError, match="curve=None is not understood"):
         plot.landmark_curve(None)

@@ -75,13 +75,6 @@ def test_pixels_lie_where_their_points_are(rng):
     assert axes.get_xlim()[1] > 10, "points leave a margin"
 
 
-def test_density_without_colour(rng):
-    axes = plot.embedding(rng.normal(size=(30_000, 2)))
-    image = axes.images[0].get_array()
-    assert (10**image).sum() == pytest.approx(30_000)
-    assert axes.get_legend() is None
-
-
 # Classes ----------------------------------------------------------------------------------------
 
 
@@ -265,26 +258,23 @@ POINTS = rows_of(5)
         ({"coordinates": np.eye(2) * 1j}, "coordinates holds complex128"),
         ({"coordinates": np.ma.masked_less(np.eye(2), 1)}, "coordinates has masked values"),
         ({"coordinates": [[1, 2], [3]]}, "coordinates has rows of 1 and of 2 values"),
-        ({"coordinates": POINTS, "color": [[1], [1, 2]]}, "color has rows of 1 and of 2 values"),
-        (
-            {"coordinates": POINTS, "cmap": "pretty"},
-            "cmap='pretty' is not known",
-        ),
+        ({"color": [[1], [1, 2]]}, "color has rows of 1 and of 2 values"),
+        ({"cmap": "pretty"}, "cmap='pretty' is not known"),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
         ({"coordinates": np.ones((0, 2))}, r"coordinates has no points: pass at least one"),
         ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
-        ({"coordinates": POINTS, "color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
-        ({"coordinates": POINTS, "color": "red"}, r"color has shape \(\)"),
-        ({"coordinates": POINTS, "color": np.full(5, np.nan)}, "no finite number"),
-        ({"coordinates": POINTS, "plane": (0, 2)}, r"plane=\(0, 2\).*from 0 to 1"),
-        ({"coordinates": POINTS, "plane": (1, 1)}, "two different"),
-        ({"coordinates": POINTS, "plane": 1}, "not a pair of columns"),
-        ({"coordinates": POINTS, "plane": (0, 1.0)}, "not a pair of columns"),
-        ({"coordinates": POINTS, "landmarks": [0, 5]}, "rows from 0 to 5: choose rows from 0 to 4"),
-        ({"coordinates": POINTS, "landmarks": np.ones((2, 1))}, r"landmarks has shape \(2, 1\)"),
+        ({"color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
+        ({"color": "red"}, r"color has shape \(\)"),
+        ({"color": np.full(5, np.nan)}, "no finite number"),
+        ({"plane": (0, 2)}, r"plane=\(0, 2\).*from 0 to 1"),
+        ({"plane": (1, 1)}, "two different"),
+        ({"plane": 1}, "not a pair of columns"),
+        ({"plane": (0, 1.0)}, "not a pair of columns"),
+        ({"landmarks": [0, 5]}, "rows from 0 to 5: choose rows from 0 to 4"),
+        ({"landmarks": np.ones((2, 1))}, r"landmarks has shape \(2, 1\)"),
         ({"coordinates": tp.Isomap()}, "not fitted"),
-        ({"coordinates": POINTS, "landmarks": tp.Isomap()}, "not fitted"),
-        ({"coordinates": POINTS, "landmarks": np.zeros((4, 3))}, "has 3 columns, and the embedd"),
+        ({"landmarks": tp.Isomap()}, "not fitted"),
+        ({"landmarks": np.zeros((4, 3))}, "has 3 columns, and the embedd"),
         (
             {"coordinates": rows_of(150), "color": np.arange(150), "categories": True},
             "color has 150 classes.*merge some",
@@ -293,7 +283,7 @@ POINTS = rows_of(5)
 )
 def test_bad_values_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        plot.embedding(**arguments)
+        plot.embedding(**{"coordinates": POINTS} | arguments)
     assert not plt.get_fignums(), "nothing is left half drawn"
 
 

@@ -16,7 +16,6 @@ tests whose packages are missing are skipped.
 
 import argparse
 import ast
-import csv
 import difflib
 import importlib.util
 import json
@@ -37,6 +36,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from tools.mutation.edits import Edit, edits
 
@@ -44,14 +44,7 @@ ROOT = Path(__file__).parents[2]
 HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
 # What reads files, talks to users or draws is not numerics.
-NOT_NUMERICS = {
-    "_cli",
-    "_common",
-    "_report",
-    "_sources",
-    "datasets",
-    "plot",
-}
+NOT_NUMERICS = {"_cli", "_common", "_report", "_sources", "datasets", "plot"}
 # Nor is how loops are compiled and kept, and how many threads run.
 NOT_NUMERICS |= {"__init__.py", "__main__.py", "jit.py", "threads.py"}
 SOURCES = sorted(
@@ -103,7 +96,7 @@ def main() -> None:
         print(f"{len(tests)} tests recorded in {time.time() - now:.0f} s", flush=True)
         share_compiled(copies)
         chosen = choose(arguments.lines, arguments.seed, arguments.sources)
-        path = arguments.out / "mutations.csv"
+        path = arguments.out / "mutations.jsonl"
         done = {key(row) for row in read(path)}
         waiting = [edit for edit in chosen if key(edit._asdict()) not in done]
         reasons = harmless()
@@ -377,27 +370,20 @@ def imported(node: ast.AST) -> set[str]:
     return {str(node.module)} | {f"{node.module}.{alias.name}" for alias in node.names}
 
 
-def key(row: dict) -> tuple[str, ...]:
+def key(row: dict) -> tuple[Any, ...]:
     """What tells one mistake from another."""
-    return tuple(str(row[name]) for name in ("file", "line", "old", "new"))
+    return tuple(row[name] for name in ("file", "line", "old", "new"))
 
 
 def read(path: Path) -> list[dict]:
     """Rows of the file, none if there is none yet."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
 
 
 def append(path: Path, row: dict) -> None:
     """Add a row to the file."""
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
-        if is_new:
-            writer.writeheader()
-        writer.writerow(row)
+    with path.open("a") as file:
+        file.write(json.dumps({name: row.get(name) for name in COLUMNS}) + "\n")
 
 
 def summarize(rows: list[dict], path: Path) -> None:
