@@ -11,7 +11,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.records import Fit, LandmarkGraph
 from trigpoint._estimators import graph_embedding
-from trigpoint._estimators.graph_embedding import Candidate, other_candidates, select
+from trigpoint._estimators.graph_embedding import Candidate, select
 from trigpoint._graphs.graph import masses_of
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
@@ -129,7 +129,11 @@ def test_features_take_the_graph_that_keeps_most(rng):
 @pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
 def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monkeypatch, tmp_path):
     by_mass = Candidate(tp.KNNGraph(5, by_mass=True), ["graph"])
-    monkeypatch.setattr(graph_embedding, "other_candidates", lambda *_: [by_mass])
+
+    def two(self, points, k, dimension, first, extension):
+        return [Candidate(first, [extension]), by_mass]
+
+    monkeypatch.setattr(estimator, "_candidates", two)
     X = rng.normal(size=(1500, 6))
 
     def fitted(n_jobs):
@@ -151,6 +155,7 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
     emb.save(tmp_path / "model.trig")
     np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
     # The same graph by name.
+    monkeypatch.undo()
     asked = estimator(landmarks=200, graph=tp.KNNGraph(5, by_mass=True), random_state=0)
     np.testing.assert_array_equal(asked.fit_transform(X), emb.transform(X))
     assert asked.tried_ == {}
@@ -175,10 +180,11 @@ def test_masses_of_sparse_points(n_columns, rng):
 @pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])
 def test_masses_are_tried_along_graphs_only(by_rule, tried):
     points = np.zeros((1000, 20))
-    candidates = list(other_candidates(points, 100, 2, 2.0, by_rule))
-    features = list(other_candidates(points, 100, 10, 2.0, "all"))
-    assert any(candidate.graph.by_mass for candidate in candidates) == tried
-    assert features
+    first = tp.KNNGraph(10)
+    visual = tp.LaplacianEigenmaps(2)._candidates(points, 100, 2.0, first, by_rule)
+    features = tp.LaplacianEigenmaps(10)._candidates(points, 100, 2.0, first, "all")
+    assert any(getattr(candidate.graph, "by_mass", False) for candidate in visual) == tried
+    assert len(features) > 1
     assert not any(getattr(candidate.graph, "by_mass", False) for candidate in features)
 
 

@@ -180,18 +180,7 @@ class GraphEmbedding(Embedding):
             count = min(rules.n_neighbors, k - 1)
             first = CompleteGraph() if first == "complete" else NAMED_GRAPHS[first](count)
         extension = rules.extension if self.extension == "auto" else self.extension
-        # A graph by rule that is disconnected may take a few more neighbors.
-        roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
-        candidates = [Candidate(first, [extension], roomy)]
-        many = self.n_components > MOST_VISUAL
-        parameters = self.graph, self.extension, self.eigenvectors
-        if self._selects and all(isinstance(v, str) and v == "auto" for v in parameters):
-            for other in other_candidates(pool.points, k, self.n_components, dimension, extension):
-                fits = isinstance(other.graph, CompleteGraph) or 2 * other.graph.n_neighbors < k
-                if fits and described(other.graph) != described(first):
-                    candidates.append(other)
-        if len(candidates) > 1 and not many:
-            candidates[0] = Candidate(first, [extension, "graph"], roomy)
+        candidates = self._candidates(pool.points, k, dimension, first, extension)
         modes = [
             mode
             for candidate in candidates
@@ -207,8 +196,52 @@ class GraphEmbedding(Embedding):
         if len(candidates) == 1:
             return next(attempt(candidates[0]))
         attempts = [partial(attempt, candidate) for candidate in candidates]
+        many = self.n_components > MOST_VISUAL
         fit, prepared, self.tried_ = select(attempts, pool.points, many, run.n_threads)
         return fit, prepared
+
+    def _candidates(
+        self, points: Points, k: int, dimension: float, first: Any, extension: Any
+    ) -> list[Candidate]:
+        """Return the proposal of the rules, and other graphs to try if everything is left open.
+
+        No others are tried for many landmarks or few points.
+        """
+        # A graph by rule that is disconnected may take a few more neighbors.
+        roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
+        parameters = self.graph, self.extension, self.eigenvectors
+        is_open = self._selects and all(isinstance(v, str) and v == "auto" for v in parameters)
+        has_enough = min(points.shape[0], _MOST_NUMBERS // points.shape[1]) >= _FEWEST
+        count, others = self.n_components, []
+        if not (is_open and has_enough) or k > _MOST_LANDMARKS:
+            return [Candidate(first, [extension], roomy)]
+        if count <= SHOWN:
+            for metric, n_neighbors in _TRIED:
+                # Planes through few neighbors are uneven, and may still preserve more neighbors.
+                tried = ["graph"] if n_neighbors < ROOMY_NEIGHBORS else [extension, "graph"]
+                others.append(Candidate(KNNGraph(n_neighbors, metric=metric), tried))
+            if extension == "graph":
+                # On a surface, the same goes for these, and masses would be noise. But diverse
+                # landmarks are as dense at the fringe of a cloud as in its core.
+                others.append(Candidate(KNNGraph(5, metric="euclidean"), ["graph"]))
+                others.append(Candidate(KNNGraph(5, by_mass=True), ["graph"]))
+            others.append(Candidate(CompleteGraph(), ["all"]))
+        # Where points spread in more directions than there are features, all pairs preserve most.
+        elif MOST_VISUAL < count <= _MOST_COORDINATES and dimension < count + 0.5:
+            others.append(Candidate(KNNGraph(200, metric="euclidean"), ["all"]))
+            others.append(Candidate(KNNGraph(20, metric="euclidean"), ["graph"]))
+            others.append(Candidate(CompleteGraph(), ["all"]))
+        others = [
+            other
+            for other in others
+            if isinstance(other.graph, CompleteGraph) or 2 * other.graph.n_neighbors < k
+            if described(other.graph) != described(first)
+        ]
+        is_visual = bool(others) and count <= MOST_VISUAL
+        return [
+            Candidate(first, [extension, "graph"] if is_visual else [extension], roomy),
+            *others,
+        ]
 
     def _attempt(
         self,
@@ -227,6 +260,7 @@ class GraphEmbedding(Embedding):
         if not hasattr(graph, "build"):
             built = precomputed_graph(graph, landmarks.points)
         elif isinstance(graph, KNNGraph):
+            # Candidates share what is found about the neighbors of landmarks.
             built = graph.linked(landmarks, search, candidate.roomy)
         elif isinstance(graph, CompleteGraph):
             built = graph.linked(landmarks)
@@ -273,33 +307,6 @@ def described(graph: Any) -> dict[str, str]:
     return {"graph": graph.metric + by_mass, "n_neighbors": str(graph.n_neighbors)}
 
 
-def other_candidates(
-    points: Points, k: int, n_components: int, dimension: float, by_rule: str
-) -> Iterator[Candidate]:
-    """Yield graphs to try besides the proposal of the rules, and the extensions to try with each.
-
-    There are none for many landmarks or few points. `by_rule` is the default extension.
-    """
-    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
-        return
-    if n_components <= SHOWN:
-        for metric, count in _TRIED:
-            # Planes through few neighbors are uneven, and may still preserve more neighbors.
-            extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
-            yield Candidate(KNNGraph(count, metric=metric), extensions)
-        if by_rule == "graph":
-            # On a surface, the same goes for these, and masses would be noise. But diverse
-            # landmarks are as dense at the fringe of a cloud as in its core.
-            yield Candidate(KNNGraph(5, metric="euclidean"), ["graph"])
-            yield Candidate(KNNGraph(5, by_mass=True), ["graph"])
-        yield Candidate(CompleteGraph(), ["all"])
-    # Where points spread in more directions than there are features, all pairs preserve most.
-    elif MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5:
-        yield Candidate(KNNGraph(200, metric="euclidean"), ["all"])
-        yield Candidate(KNNGraph(20, metric="euclidean"), ["graph"])
-        yield Candidate(CompleteGraph(), ["all"])
-
-
 def select(
     attempts: Sequence[Attempt], points: Points, many: bool, n_threads: int
 ) -> tuple[Fit, Extension, dict[str, float]]:
@@ -336,9 +343,10 @@ def select(
                 logger.info("%s preserves %.3f of the neighbors", name, preserved[name])
                 if name == first and preserved[name] >= good:
                     return fit, extension, preserved
-        except ParameterError:
+        except ParameterError as error:
             if not made:
                 raise
+            logger.info("a candidate cannot be fitted: %s", error)
     rated = {
         name: share + _SMOOTHER * (made[name][0].extended_by == "smooth")
         for name, share in preserved.items()
