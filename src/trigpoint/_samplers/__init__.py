@@ -1,8 +1,8 @@
-"""Choosing the landmarks.
+"""Landmark samplers.
 
-`sampler` has what all samplers share, and each of them has a file of its own. `choice` decides what
-``landmarks=`` means, and `selecting` draws subsets for users. `drawing` and `window` are
-Algorithm 2. `refinement` improves landmarks after a draw.
+`sampler` has the base class, and each sampler has its own file. `choice` resolves the parameter
+`landmarks`, and `selecting` draws subsets for users. `drawing` and `window` implement Algorithm 2;
+`refinement` improves landmarks after a draw.
 """
 
 from trigpoint._samplers.annealed import AnnealedDPP as AnnealedDPP

@@ -20,7 +20,7 @@ from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 _DEFAULT_SWEEPS = 100
 
-# Largest share of swaps that may be refused because the new set is too nearly singular.
+# Largest share of swaps that may be refused because the new set is too close to singular.
 _MOST_SINGULAR = 0.01
 
 
@@ -30,9 +30,9 @@ class AnnealedDPP(Sampler):
     Among the sets of k points, `exponent` s tunes diversity [1]_ (Section 2.2 of [2]_): s = 0 is
     uniform sampling, s = 1 the k-DPP that `ExactDPP` draws exactly, and a large s favors sets of
     large volume. The draw is the last state of a Markov chain that proposes to swap a landmark
-    for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) by
-    way of a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky
-    factorization. The result is approximate, and improves with more sweeps.
+    for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) with
+    a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky factorization.
+    The result is approximate and improves with more sweeps.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class AnnealedDPP(Sampler):
     higher rates it does so after 10 to 30 sweeps. Rates below 0.05, as for s = 10, call for more
     sweeps.
 
-    Ratios of determinants are ratios of variances. Variances too small to tell from rounding error
-    are refused; if that happens in more than one swap in a hundred, an error says what to change.
+    Ratios of determinants are ratios of variances. Swaps whose variance cannot be distinguished
+    from rounding error are refused; if these exceed 1 % of all swaps, an error says what to change.
 
     References
     ----------
@@ -161,7 +161,7 @@ class AnnealedDPP(Sampler):
         for sweep in range(n_sweeps):
             n_accepted += chain.sweep(rng)
             report("sweeps", sweep + 1, n_sweeps)
-        # With more refusals, nearly singular sets would no longer be rare enough to leave out.
+        # With more refusals, nearly singular sets would not be rare enough to ignore.
         if chain.n_refused > _MOST_SINGULAR * (n_accepted + chain.n_refused):
             raise singular_kernel_error(k)
         self.acceptance_rate_ = n_accepted / (n_sweeps * k)

@@ -1,4 +1,4 @@
-"""The Markov chain of exchanges whose distribution is a power of the determinant."""
+"""Markov chain of exchanges whose stationary distribution is a power of the determinant."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,26 +13,26 @@ from trigpoint._numerics.gaussian import Kernel, gaussian
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 from trigpoint._numerics.residual.factor import PoolFactor
 
-# Given the landmarks, this small a part of a point's variance is nothing but rounding error.
+# A variance given the landmarks below this fraction of a point's variance is rounding error.
 _ZERO = 1e-13
 
 # Proposals that share a table, which then stays in the cache.
 _TOGETHER = 64
 
-# Pool in which the start is searched first, at least and per landmark: all points would take O(n k)
-# memory.
+# Minimum size of the pool in which a start is sought first, and its size per landmark: all points
+# would take O(n k) memory.
 _POOL = 10_000
 _POOL_PER_LANDMARK = 20
 
 
 @dataclass(frozen=True)
 class PointKernel:
-    """A positive semidefinite kernel of some points, computed on demand.
+    """A positive semidefinite kernel on a set of points, computed on demand.
 
     Attributes
     ----------
     points : ndarray of shape (n, d) or (n,)
-        The points as the kernel takes them: coordinates, or rows of a matrix.
+        Arguments of the kernel: coordinates, or row numbers of a matrix.
     matrix : callable
         ``matrix(A, B)`` is the kernel matrix between two arrays of points.
     diagonal : ndarray of shape (n,)
@@ -63,7 +63,7 @@ def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Genera
 
     Pivots of a Cholesky factorization are drawn by their variance given the earlier ones, which for
     exponent 1 is adaptive sampling [1]_ and close to the distribution of the chain. Fewer than k
-    points are returned when all others are combinations of those chosen.
+    points are returned if the chosen ones span all others in feature space.
 
     References
     ----------
@@ -74,7 +74,7 @@ def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Genera
     pool = rng.choice(n, min(n, max(_POOL, _POOL_PER_LANDMARK * k)), replace=False)
     chosen = _draw_pivots(K, pool, k, exponent, rng)
     if len(chosen) < k and len(pool) < n:
-        # The pool may have missed rare points that are needed.
+        # The pool may lack rare points that are needed.
         chosen = _draw_pivots(K, np.arange(n), k, exponent, rng)
     return chosen
 
@@ -89,7 +89,7 @@ def _draw_pivots(
 
     residual = PoolFactor(row, K.diagonal[pool], k)
     while residual.n_missing:
-        # Below 1, the power would start the chain from nearly singular sets that it must leave.
+        # An exponent below 1 would start the chain at nearly singular sets, far from typical ones.
         weights = (residual.variances / residual.variances.max()) ** max(exponent, 1.0)
         cumulative = np.cumsum(weights)
         i = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
@@ -102,12 +102,12 @@ class DeterminantChain:
 
     A proposal picks one of the k landmarks and one of the n points uniformly, and the landmark is
     exchanged for the point with probability ``min(1, (det(K_new) / det(K_old))^s)``. If the point
-    is a landmark already nothing happens, which also keeps the chain from being periodic. Sets
-    whose kernel matrix is numerically singular have probability zero.
+    is already a landmark, nothing happens, which also makes the chain aperiodic. Sets whose kernel
+    matrix is numerically singular have probability zero.
 
-    A few dozen proposals share a table, in which a decision takes a few operations and an exchange
-    as many as the table has entries (see `compiled.pivoting`). Making the table costs O(k^2) for
-    each proposal, in matrix products.
+    A few dozen proposals share a table: a decision takes a few operations, and an exchange updates
+    each entry once (see `_kernels.pivoting`). Building the table costs O(k^2) per proposal, in
+    matrix products.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class DeterminantChain:
     indices : int64 ndarray of shape (k,)
         The current landmarks.
     n_refused : int
-        How many exchanges were refused only because a variance, though not zero, was too small to
+        Number of exchanges refused only because a variance, though not zero, was too small to
         compute.
     """
 
@@ -132,16 +132,16 @@ class DeterminantChain:
         self.n_refused = 0
         self._K = K
         self._exponent = exponent
-        # Place of each landmark in the inverse; -1 for all other points.
+        # Position of each landmark in the inverse; -1 for all other points.
         self._numbers = np.full(len(K.diagonal), -1)
 
     def sweep(self, rng: np.random.Generator) -> int:
-        """Propose k exchanges and return how many were made."""
+        """Propose k exchanges and return how many were accepted."""
         k, n = len(self.indices), len(self._numbers)
         slots, candidates = rng.integers(k, size=k), rng.integers(n, size=k)
         thresholds = acceptance_thresholds(self._exponent, k, rng)
         try:
-            # Recomputed in every sweep: it costs no more than the tables, and errors cannot add up.
+            # Recomputed in every sweep: no costlier than the tables, and errors do not accumulate.
             landmarks = self._K.points[self.indices]
             inverse = ExchangeableInverse(landmarks[:0], landmarks, self._K.matrix, 1)
         except LinAlgError:
@@ -163,7 +163,7 @@ class DeterminantChain:
         """Decide proposals one by one, and return how many were accepted."""
         leaving, held = self._numbers[self.indices[slots]], self._numbers[candidates]
         is_new = held < 0
-        # Landmarks are also in the table as candidates: one that has left may be proposed again.
+        # Landmarks are in the table as candidates, too: one that has left may be proposed again.
         numbers = np.union1d(leaving, held[~is_new])
         new, places_of_new = np.unique(candidates[is_new], return_inverse=True)
         places = np.searchsorted(numbers, held)
@@ -189,8 +189,8 @@ class DeterminantChain:
 
 
 def acceptance_thresholds(exponent: float, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Ratios of determinants, drawn at random, that proposals must exceed to be accepted."""
-    # A uniform number is below ratio^s when minus an exponential one is below s log(ratio).
+    """Draw the determinant ratios that proposals must exceed to be accepted."""
+    # A uniform variate is below ratio^s when minus an exponential one is below s log(ratio).
     return np.exp(-rng.standard_exponential(size) / exponent)
 
 
@@ -202,16 +202,16 @@ def walk(
     thresholds: np.ndarray,
     diagonal: np.ndarray,
 ) -> tuple[int, int]:
-    """Decide proposals in a table (`compiled.pivoting.anneal`); return numbers made and refused."""
+    """Decide the proposals in a table; return the numbers of accepted and of refused ones."""
     from trigpoint._kernels.pivoting import anneal
 
     return anneal(A, chosen, slots, places, thresholds, diagonal, _ZERO, SINGULAR)
 
 
 def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
-    """Landmarks that left a table and candidates that took their places, of shape (p, 2).
+    """Pair the landmarks that left a table with the candidates that replaced them, shape (p, 2).
 
-    Some that left may have returned in the place of others: only the set matters.
+    The pairing is arbitrary, since landmarks may have returned in other slots: only the set counts.
     """
     b = len(chosen)
     is_new = chosen >= b
@@ -221,7 +221,7 @@ def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
 
 
 def singular_kernel_error(k: int) -> ParameterValueError:
-    """Return the error of a kernel too close to singular for `k` landmarks."""
+    """Return the error for a kernel matrix too close to singular with `k` landmarks."""
     return ParameterValueError(
         f"n_landmarks={k} is too large for this bandwidth and exponent: the kernel matrix of this "
         "many landmarks is numerically singular, and its determinant cannot be computed; choose "

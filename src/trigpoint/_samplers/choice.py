@@ -1,4 +1,4 @@
-"""Turning what a user passes as ``landmarks=`` into landmarks."""
+"""Turn the parameter `landmarks` into landmarks."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -40,7 +40,7 @@ from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
-# Seeds of samplers that are not ours, such as scikit-learn's.
+# Upper bound of the seeds passed to third-party samplers, such as scikit-learn's.
 _SEEDS = 2**31 - 1
 
 
@@ -57,7 +57,7 @@ def pool_for(
     default: int = DEFAULT_LANDMARKS,
     per_landmark: int = ROWS_PER_LANDMARK,
 ) -> Pool:
-    """Read the pool that `landmarks` will be drawn from; landmarks given by row number are in it.
+    """Read the pool to draw landmarks from; it includes landmarks given by row number.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def pool_for(
         Fitted here.
     rng : Generator
     default : int
-        Number of landmarks that ``None`` stands for.
+        Number of landmarks for ``None``.
     per_landmark : int
-        Rows of the pool for each landmark.
+        Rows of the pool per landmark.
     """
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
@@ -85,25 +85,25 @@ def pool_for(
 def draw_landmarks(
     landmarks: Any, pool: Pool, run: Run, default: int = DEFAULT_LANDMARKS, fewest: int = 2
 ) -> Landmarks:
-    """Return the landmarks that `landmarks` stands for, all distinct.
+    """Return distinct landmarks for any value of the parameter `landmarks`.
 
     Parameters
     ----------
     landmarks : None, int, "auto", sampler, index array or point array
         As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
     pool : Pool
-        As `pool_for` has read it.
+        The pool returned by `pool_for`.
     run : Run
     default : int
-        Number of landmarks that ``None`` stands for.
+        Number of landmarks for ``None``.
     fewest : int
-        Number of landmarks that are needed; an embedding needs two.
+        Minimum number of landmarks; an embedding needs two.
 
     Returns
     -------
     Landmarks
-        Their `indices` are row numbers of X. If landmarks had to be left out because they coincide
-        with others, the record has a note.
+        Their `indices` are row numbers of X. If landmarks were dropped because they coincide with
+        others, a note says so.
     """
     size = pool.points.shape[0]
     few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
@@ -128,7 +128,7 @@ def draw_landmarks(
     elif kind == "sampler":
         chosen = _distinct(_sampled(landmarks, pool, run))
         if chosen.indices is None and pool.projection is not None:
-            # Centers of clusters, which have the columns of the projection.
+            # Cluster centers have the columns of the projection, not those of X.
             chosen = replace(chosen, points=restored(pool.projection, chosen.points))
     else:
         chosen = _given(landmarks, pool)
@@ -141,10 +141,7 @@ def draw_landmarks(
 
 
 def _kind(landmarks: Any) -> str:
-    """Whether the parameter is a ``"count"`` for the default sampler, a ``"sampler"``, or neither.
-
-    Neither stands for landmarks that are ``"given"``.
-    """
+    """Return ``"count"`` (for the default sampler), ``"sampler"`` or ``"given"``."""
     if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
         return "count"
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
@@ -168,7 +165,7 @@ def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
 
 
 def _distinct(chosen: Landmarks) -> Landmarks:
-    """Leave out landmarks that coincide with an earlier one, with a note."""
+    """Drop landmarks that coincide with an earlier one, and add a note."""
     first = np.sort(np.unique(chosen.points, axis=0, return_index=True)[1])
     left_out = len(chosen.points) - len(first)
     if not left_out:
@@ -195,11 +192,11 @@ def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
 
 
 def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:
-    """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
+    """Draw landmarks with a copy of a sampler, setting its seed and threads if they are None."""
     sampler = clone(given, safe=False)
     is_ours = isinstance(sampler, Sampler)
     if getattr(sampler, "random_state", False) is None:
-        # Other libraries know no generators.
+        # Samplers of other libraries may not accept a Generator.
         sampler.random_state = run.rng if is_ours else int(run.rng.integers(_SEEDS))
     if not is_ours:
         sampler.fit(read_only(pool.points))
@@ -210,7 +207,7 @@ def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:
 
 
 def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
-    """Landmarks from the attributes of a fitted object that is not a sampler of this library."""
+    """Return landmarks from the attributes of a fitted third-party sampler."""
     name = type(sampler).__name__
     indices, points = getattr(sampler, "indices_", None), getattr(sampler, "landmarks_", None)
     if points is None:
@@ -250,7 +247,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
 
 
 def _as_given(landmarks: Any) -> np.ndarray:
-    """Landmarks given as row numbers or as points, as an array of one or two dimensions."""
+    """Return row numbers or landmark points as an array of one or two dimensions."""
     refuse_masked(landmarks, "landmarks")
     given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
     if given.ndim == 2:
@@ -272,7 +269,7 @@ def _as_given(landmarks: Any) -> np.ndarray:
 
 
 def _given(landmarks: Any, pool: Pool) -> Landmarks:
-    """Landmarks given as rows or as points."""
+    """Return landmarks given as row numbers or as points."""
     given = _as_given(landmarks)
     if given.ndim == 1:
         chosen = _rows(pool, pool.places(_row_numbers(landmarks, given, pool.n)))

@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: landmarks drawn by what earlier ones leave unexplained."""
+"""Randomly pivoted Cholesky: landmarks drawn in proportion to their residual variance."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
-# Default number of proposals decided together. It does not depend on the number of landmarks, so
-# that a smaller draw is the start of a larger one.
+# Default number of proposals decided together, independent of the number of landmarks so that a
+# smaller draw is the start of a larger one.
 _PROPOSALS = 512
 
-# Most points over which the residual trace is computed.
+# Maximum number of points over which the residual trace is computed.
 _TRACE_POINTS = 20_000
 
 
@@ -27,7 +27,7 @@ class RPCholesky(Sampler):
 
     The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
     the residual of the points: the squared distance, in the feature space of the kernel, from the
-    span of the landmarks so far. The residuals are the diagonal that is left of a Cholesky
+    span of the landmarks so far. The residuals are the remaining diagonal of a Cholesky
     factorization, and the landmarks are its pivots. This is the adaptive sampling [2]_ that
     Wachinger and Golland [3]_ cite, in rounds of one landmark, applied to a kernel.
 
@@ -60,7 +60,7 @@ class RPCholesky(Sampler):
     residual_traces_ : ndarray of shape (n_landmarks,)
         The same after each landmark; the last is `residual_trace_`.
     n_proposals_ : int
-        How many proposals it took to draw the landmarks.
+        Number of proposals needed to draw the landmarks.
     n_passes_ : int
         How often the residuals of all points were computed.
 
@@ -78,11 +78,11 @@ class RPCholesky(Sampler):
     a time. At first, all points are equally likely to be proposed; after n rejections, the
     residuals of all points are computed again.
 
-    No factor of all n points is kept, which would take n k numbers. A proposal costs O(k^2 + k d),
-    and at a mean residual of r there are about 1 / r proposals for a landmark: the time is
-    O(k^3 / r), independent of n, as long as r is above k / n, and otherwise that of a few passes
-    over all points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of
-    the landmarks, and blocks of a few megabytes.
+    The n x k factor of all points is not stored. A proposal costs O(k^2 + k d), and at a mean
+    residual of r it takes about 1 / r proposals per landmark: the time is O(k^3 / r), independent
+    of n, as long as r is above k / n, and otherwise that of a few passes over all points, O(n k^2)
+    each. The memory is a few numbers per point, the k x k factor of the landmarks, and blocks of a
+    few megabytes.
 
     The kernel is computed in float64. A residual below 1e-12 counts as zero; if all are zero before
     `n_landmarks` are drawn, an error says how many were.
@@ -100,7 +100,7 @@ class RPCholesky(Sampler):
 
     Examples
     --------
-    Each of three distant groups gets a landmark, however few points it has.
+    Each of three distant groups gets a landmark, although one is a single point.
 
     >>> import numpy as np
     >>> from trigpoint import RPCholesky
@@ -152,7 +152,7 @@ class RPCholesky(Sampler):
 
 
 class PivotDraw:
-    """Draws pivots by their residual, from proposals by an older residual.
+    """Draw of pivots in proportion to their residuals, with proposals by older residuals.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ class PivotDraw:
     rows : int64 ndarray of shape (t,)
         Rows of the landmarks so far.
     factor : LandmarkFactor
-        What they leave unexplained.
+        Cholesky factor of their kernel matrix.
     n_proposals : int
-        How many proposals have been decided.
+        Number of proposals decided.
     n_passes : int
         How often the residuals of all points were computed.
     """
@@ -193,13 +193,13 @@ class PivotDraw:
         self._cumulative = np.empty(0)
 
     def next_block(self, rng: np.random.Generator) -> None:
-        """Decide a block of proposals, or fewer if that completes the landmarks."""
+        """Decide a block of proposals, or fewer if these complete the landmarks."""
         proposed = self._propose(rng)
         weights = 1.0 if self._weights is None else self._weights[proposed]
         thresholds = np.maximum(rng.random(len(proposed)) * weights, ROUNDING)
         points = take_rows(self._X, proposed).astype(np.float64, copy=False)
         columns = self.factor.columns(points)
-        # Others in the block can only lower a residual: one that is too small now stays too small.
+        # Other pivots of the block can only lower a residual: one too small now remains too small.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
         n_wanted = self._k - len(self.rows)
         accepted = hopeful[:0]
@@ -215,7 +215,7 @@ class PivotDraw:
         n_decided = accepted[-1] + 1 if len(accepted) == n_wanted else len(proposed)
         self.n_proposals += int(n_decided)
         self._n_rejected += int(n_decided) - len(accepted)
-        # The rejected proposals have cost as much as the residuals of all points would.
+        # Rejected proposals have cost as much as recomputing the residuals of all points.
         if len(accepted) < n_wanted and self._n_rejected >= self._X.shape[0]:
             self._renew_weights()
 
@@ -227,7 +227,7 @@ class PivotDraw:
         drawn = np.searchsorted(
             self._cumulative, rng.random(self._block_size) * total, side="right"
         )
-        # Rounding may lift the largest random number onto the total itself.
+        # Rounding may raise the largest target to the total.
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
     def _renew_weights(self) -> None:
@@ -247,21 +247,21 @@ class PivotDraw:
 
 
 def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Take candidates in turn whose variance, given those taken before, is above their threshold.
+    """Accept, in order, candidates whose variance given those accepted is above their threshold.
 
     Parameters
     ----------
     matrix : ndarray of shape (c, c)
         Residual kernel of the candidates.
     thresholds : ndarray of shape (c,)
-        What the variance must exceed.
+        Values that the variances must exceed.
     most : int
-        The most to take.
+        Maximum number to accept.
 
     Returns
     -------
     accepted : int64 ndarray of shape (a,)
-        The places of those taken.
+        Positions of the accepted candidates.
     factor : ndarray of shape (a, a)
         Lower Cholesky factor of their residual kernel.
     """
@@ -285,7 +285,7 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
 
 
 def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
-    """Mean residual of the points after each landmark."""
+    """Return the mean residual of the points after each landmark."""
     rows = np.arange(X.shape[0])
     if len(rows) > _TRACE_POINTS:
         rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))

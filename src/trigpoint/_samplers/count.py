@@ -1,4 +1,4 @@
-"""How many landmarks it takes to keep the trace error in bounds."""
+"""Number of landmarks needed to keep the trace error within a tolerance."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,26 +12,26 @@ from trigpoint._numerics.residual.factor import unexplained_variances
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler
 
-# If neither landmarks nor bandwidth are given, the bandwidth is that for this many landmarks.
+# If neither landmarks nor bandwidth are given, the bandwidth suits this many landmarks.
 _TYPICAL_LANDMARKS = 400
 
-# While counting: the most points that landmarks are drawn from, and that the error is measured at.
+# Most points to draw landmarks from, and to measure the error at, during the search.
 _DRAWN_FROM = 200_000
 _MEASURED = 4000
 
-# The most landmarks that are tried, and how close to the smallest number is close enough.
+# Largest number of landmarks to try, and relative precision of the result.
 _LAST = 4000
 _CLOSE = 0.05
 
 
 class ErrorEstimate:
-    """Estimates the error of a sampler for any number of landmarks.
+    """Estimate the error of a sampler for any number of landmarks.
 
     Attributes
     ----------
     bandwidth : float
     points : ndarray of shape (s, d)
-        The points, or the sample of them that landmarks are drawn from.
+        The points to draw landmarks from, or a sample of them.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class ErrorEstimate:
         self._sampler = sampler.for_sample(len(self.points), pool.n, self.bandwidth)
 
     def __call__(self, count: int) -> tuple[float, float]:
-        """Relative trace error with `count` landmarks, and its standard error."""
-        # The same random stream for every count, so that they differ less by chance.
+        """Return the relative trace error with `count` landmarks, and its standard error."""
+        # The same random stream for every count, so that errors differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
-        # A pool of its own: the index that suits one landmark is slow for a thousand.
+        # A separate pool: an index that suits one landmark is slow for a thousand.
         chosen = self._sampler.select(Pool(self.points))
         blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
@@ -64,7 +64,7 @@ class ErrorEstimate:
 
 
 def distinct_points(X: np.ndarray, most: int) -> int:
-    """Number of distinct points, or `most` if there are more."""
+    """Return the number of distinct points, or `most` if there are more."""
     rows = distinct_rows(X, most)
     return most if rows is None else len(rows)
 
@@ -76,7 +76,7 @@ def count_landmarks(
     tolerance: float,
     rng: np.random.Generator,
 ) -> tuple[int, float]:
-    """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
+    """Find the fewest landmarks, within 5 %, that keep the error within the tolerance.
 
     Returns their number and the bandwidth of the kernel whose error is measured.
     """
@@ -97,7 +97,7 @@ def count_landmarks(
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> int:
-    """Smallest number, within 5 %, that is enough, where `most` is and half of it is not."""
+    """Find the smallest sufficient number, within 5 %; `most` suffices and half of it does not."""
     least = most // 2
     while most - least > max(1, _CLOSE * most):
         middle = round(np.sqrt(max(least, 1) * most))

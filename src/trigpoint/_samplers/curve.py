@@ -1,4 +1,4 @@
-"""The trace error against the number of landmarks."""
+"""Trace error as a function of the number of landmarks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _NUMBERS = 8
 
 @dataclass(frozen=True)
 class LandmarkCurve:
-    """Relative trace error against the number of landmarks.
+    """Relative trace error as a function of the number of landmarks.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class LandmarkCurve:
         return html_table(f"relative trace error, bandwidth {self.bandwidth:.3g}", rows)
 
     def needed(self, tolerance: float) -> int:
-        """Fewest landmarks that keep the error within `tolerance`, by interpolation.
+        """Return the fewest landmarks that keep the error within `tolerance`, by interpolation.
 
         Both scales are logarithmic. Errors below a tenth of the tolerance count as a tenth of it,
-        because it is unknown where between two numbers a curve falls that far.
+        because it is unknown where between two numbers a curve drops that low.
         """
         tolerance = check_positive("tolerance", tolerance)
         within = np.flatnonzero(self.errors <= tolerance)
@@ -93,11 +93,11 @@ def landmark_curve(
     Parameters
     ----------
     X : array-like of shape (n, d), or anything that `open_source` accepts
-        The points. If there are more than 131,072, landmarks are drawn from about that many; the
-        error is measured at up to 4,000. Both are chosen at random.
+        The points. Landmarks are drawn from a random sample of about 131,072 if there are more, and
+        the error is measured at a random sample of up to 4,000.
     n_landmarks : sequence of int or None, default=None
-        Numbers to try. ``None`` takes eight from 10 to 2,000, but at most half the points, and no
-        more than are distinct.
+        Numbers to try. ``None`` takes eight from 10 to 2,000, up to half the number of points and
+        the number of distinct points.
     sampler : sampler or None, default=None
         Draws the landmarks; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` and
         `random_state` are ignored; a `kernel_bandwidth` of None becomes that of the curve.
@@ -150,7 +150,7 @@ def landmark_curve(
 
 
 def _largest(n_landmarks: Any, n_points: int) -> int:
-    """The largest number of landmarks to try; the number of points if none is given."""
+    """Return the largest number of landmarks to try."""
     if n_landmarks is None:
         return min(_LAST, n_points)
     if np.ndim(n_landmarks) != 1:

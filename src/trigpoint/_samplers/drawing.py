@@ -1,8 +1,8 @@
-"""The loop of Algorithm 2: landmarks drawn one by one.
+"""Main loop of Algorithm 2: draw landmarks one by one.
 
-The weight of a proposal follows from the landmarks drawn so far and how far their neighborhoods
-reach, so the weights of all points are kept only if proposals are drawn from them, or if the points
-are few.
+The weight of a proposal follows from the landmarks drawn so far and the radii of their
+neighborhoods, so the weights of all points are stored only if proposals are drawn from them, or if
+there are few points.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.gaussian import REPULSIONS
 from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
-# Most proposals drawn at once, and most examined to predict which will be accepted.
+# Maximum number of proposals drawn at once, and examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
@@ -29,13 +29,13 @@ _PATIENCE = 2**18
 # Up to this many points, one loop in one thread is faster than searches in several threads.
 RACE_UP_TO = 200_000
 
-# Where a search has listed the neighbors of landmarks, up to this many row numbers are kept, for
-# the weights of all points and for covariances. If there are more, they are searched again.
+# If a search has listed the neighbors of landmarks, up to this many row numbers are kept, for the
+# weights of all points and for covariances. Beyond this, neighbors are searched again.
 NEIGHBORS_KEPT = 2**24
 
 
 class Repulsion:
-    """The logarithm of a repulsion function of squared distances, with its bandwidth.
+    """Logarithm of a repulsion function of squared distances.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Repulsion:
             self._function = REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]
 
     def __call__(self, squares: np.ndarray) -> np.ndarray:
-        """Logarithms of the factors at some squared distances."""
+        """Return the log factors at squared distances."""
         if self.is_compiled:
             from trigpoint._kernels.tree_search import log_factors
 
@@ -70,10 +70,10 @@ class Repulsion:
 
 
 class Proposals:
-    """Rows in proportion to a snapshot of the weights; all rows alike before the first landmark.
+    """Rows drawn in proportion to a snapshot of the weights, or uniformly.
 
-    Weights are rounded up to whole numbers, whose sums are exact. Proposing a row a little too
-    often does no harm, since it is accepted relative to the weight it was proposed with.
+    Weights are rounded up to integers, whose sums are exact. Proposing a row a little too often
+    does no harm, since it is accepted relative to the weight it was proposed with.
 
     Parameters
     ----------
@@ -95,29 +95,29 @@ class Proposals:
         self._whole, self._cumulative = whole, np.cumsum(whole)
 
     def draw(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows for uniform random numbers, and logarithms of the weights they are proposed with."""
+        """Map uniform random numbers to rows and the log weights they are proposed with."""
         if self._whole is None:
             return (numbers * self._n).astype(np.int64), np.zeros(len(numbers))
         total = int(self._cumulative[-1])
-        # Rounding may lift the largest random number onto the total itself.
+        # Rounding may raise the largest target to the total.
         targets = np.minimum((numbers * float(total)).astype(np.int64), total - 1)
         rows = np.searchsorted(self._cumulative, targets, side="right")
         return rows, self._top + np.log(self._whole[rows] / self._scale)
 
 
 class Decided(NamedTuple):
-    """What became of some proposals.
+    """Decisions on a batch of proposals.
 
     Attributes
     ----------
     used : int
-        Number of proposals decided, the first ones.
+        Number of proposals decided, from the first on.
     accepted : int64 ndarray
-        Places of those that were accepted.
+        Positions of the accepted proposals.
     found : Neighborhoods
-        Theirs.
+        Neighborhoods of the accepted proposals.
     few : bool
-        Whether so few are accepted that more proposals should be drawn at once.
+        Whether acceptance is so rare that more proposals should be drawn at once.
     """
 
     used: int
@@ -135,13 +135,13 @@ class Race:
     def __init__(self, index: NeighborIndex, m: int, repulsion: Repulsion) -> None:
         self._index: Any = index
         self._m, self._repulsion = m, repulsion
-        # Of all points; weights themselves could underflow.
+        # Log weights of all points; the weights could underflow.
         self.log_weights = np.zeros(len(index.points))
 
     def decide(
         self, rows: np.ndarray, thresholds: np.ndarray, wanted: int, rejections: int
     ) -> Decided:
-        """Decide in order until `wanted` are accepted or so many are rejected."""
+        """Decide in order until `wanted` are accepted or `rejections` rejected."""
         from trigpoint._kernels.tree_search import race
 
         accepted, last_rows = np.empty((2, wanted), dtype=np.int64)
@@ -172,14 +172,14 @@ class Race:
 
 
 class Windows:
-    """Proposals decided in windows, by weights that follow from the landmarks drawn so far.
+    """Proposals decided in windows, by weights computed from the landmarks drawn so far.
 
     Parameters
     ----------
     index, k, m, repulsion, n_threads, queries_at_once
         As for `LandmarkDraw`.
     found : list of Neighborhoods
-        Of the landmarks drawn so far; the draw appends to it.
+        Neighborhoods of the landmarks drawn so far; the draw appends to it.
     """
 
     def __init__(
@@ -195,18 +195,18 @@ class Windows:
         self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
         n, n_features = index.points.shape
         self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
-        # A screen needs bounds of distances, which products give, and repulsion that is known to
-        # grow with them.
+        # A screen needs bounds of distances, which products provide, and a factor that is known to
+        # grow with the distance.
         is_screened = index.name != "tree" and repulsion.is_compiled
         self._screen = Screen(index, repulsion) if is_screened else None
-        # Logarithms of the weights of all points, once they are needed, and how many records of
-        # landmarks have repelled them.
+        # Log weights of all points, computed when first needed, and how many entries of `found`
+        # they include.
         self._logs: np.ndarray | None = None
         self._n_repelled = 0
-        # Duplicates of landmarks that have more of them than neighbors.
+        # Duplicates of landmarks that have more duplicates than neighbors.
         self._excluded = np.zeros(n, dtype=bool)
         self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
-        # Proposals that are examined are compared in pairs: fewer if there are very many columns.
+        # Examined proposals are compared in pairs: fewer of them if there are very many columns.
         affordable = block_rows(8 * n_features)
         self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, affordable))
         self.fewest = min(self._most_foreseen, 8 * self._queries_at_once)
@@ -216,16 +216,16 @@ class Windows:
     def decide(
         self, rows: np.ndarray, thresholds: np.ndarray, wanted: int, rejections: int
     ) -> Decided:
-        """Decide in order until `wanted` are accepted or so many are rejected."""
+        """Decide in order until `wanted` are accepted or `rejections` rejected."""
         passed = np.flatnonzero(~self._excluded[rows])
         if self._screen is not None:
             passed = passed[self._screen.passes(rows[passed], thresholds[passed])]
-            # As many as are examined at once; the numbers of the others serve the next window.
+            # Only as many as are examined at once; other random numbers serve the next window.
             most = self._most_foreseen
             rows = rows[: passed[most]] if len(passed) > most else rows
             passed = passed[:most]
         elif self._logs is not None:
-            # Where many proposals were rejected, most of the next ones will be.
+            # After many rejections, most of the next proposals will be rejected, too.
             logs = self.log_weights
             passed = passed[thresholds[passed] <= logs[rows[passed]] + SUM_ROUNDING]
         window = Window(self._index, self._drawn, self._m, rows, thresholds, passed)
@@ -242,7 +242,7 @@ class Windows:
 
     @property
     def log_weights(self) -> np.ndarray:
-        """Logarithms of the weights of all points, brought up to date."""
+        """Log weights of all points, brought up to date."""
         if self._logs is None:
             self._logs = np.zeros(len(self._excluded))
         if self._n_repelled < len(self._found):
@@ -266,11 +266,11 @@ class LandmarkDraw:
     Parameters
     ----------
     index : NeighborIndex
-        Of the points to draw from.
+        Index of the points to draw from.
     k : int
         Number of landmarks.
     m : int
-        Number of points that each one repels, itself included.
+        Number of points that each landmark repels, including itself.
     repulsion : Repulsion
     rng : Generator
     n_threads : int, default=1
@@ -283,7 +283,7 @@ class LandmarkDraw:
     n_proposals : int
         Proposals decided so far.
     found : list of Neighborhoods
-        What the landmarks drawn so far repel; members are listed unless they are many.
+        Neighborhoods of the landmarks drawn so far, with their members unless these are many.
     decider : Race or Windows
         Accepts or rejects proposals.
     """
@@ -318,15 +318,15 @@ class LandmarkDraw:
         while self.n_drawn < self._k:
             if rejected == patience:
                 proposals, rejected = self._weighted_proposals(), 0
-                # The first of them are accepted, and repel many of the others.
+                # The first new proposals are accepted, and repel many of the others.
                 size = decider.fewest
             if len(numbers) < size:
-                # Numbers left over from the last decisions come first.
+                # Random numbers left over from the last decisions come first.
                 more = self._rng.random((size - len(numbers), 2))
                 numbers = np.concatenate([numbers, more])
             rows, log_weights = proposals.draw(numbers[:, 0])
             thresholds = np.log1p(-numbers[:, 1]) + log_weights
-            # Weights change after the last rejection, however many proposals are drawn at once.
+            # Stop at the rejection that renews the weights, so batch sizes do not affect the draw.
             wanted, rejections = self._k - self.n_drawn, patience - rejected
             decided = decider.decide(rows, thresholds, wanted, rejections)
             self._add(decided.found)
@@ -339,7 +339,7 @@ class LandmarkDraw:
             yield rows[decided.accepted]
 
     def _add(self, found: Neighborhoods) -> None:
-        """Remember landmarks and exclude their duplicates, even more of them than neighbors."""
+        """Record landmarks and exclude their duplicates, even if these outnumber the neighbors."""
         for place in np.flatnonzero(found.squared_radii == 0):
             self.decider.exclude(self._index.copies(found.points[place]))
         if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:
@@ -349,7 +349,7 @@ class LandmarkDraw:
         self.found.append(replace(found, members=members, bounds=None))
 
     def _weighted_proposals(self) -> Proposals:
-        """Proposals in proportion to the current weights."""
+        """Return proposals in proportion to the current weights."""
         log_weights = self.decider.log_weights
         if log_weights.max() == -np.inf:
             raise ParameterValueError(

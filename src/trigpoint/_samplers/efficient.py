@@ -1,4 +1,4 @@
-"""Algorithm 2 of the paper: nearly determinantal sampling, in time that does not grow with n k."""
+"""Algorithm 2 of the paper: approximate determinantal sampling, faster than O(n k)."""
 
 import logging
 from dataclasses import replace
@@ -23,8 +23,8 @@ from trigpoint._spaces import Space
 
 logger = logging.getLogger(__name__)
 
-# Fewest and most neighborhoods that the bandwidth is measured from; in between, one per this many
-# landmarks, so that measuring costs little compared with the draw.
+# Fewest and most neighborhoods to measure the bandwidth from; in between, one per this many
+# landmarks, so that measuring is cheap compared with the draw.
 _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
@@ -37,9 +37,9 @@ class EfficientDPP(Sampler):
 
     Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
     every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
-    repulsion function of their distance, so later landmarks keep away from it: along the manifold,
-    because only the neighborhood is touched. `ExactDPP` draws from a determinantal point process
-    itself, for up to about 10,000 points.
+    repulsion function of their distance, so later landmarks keep away from it. Only points of the
+    neighborhood are repelled, so repulsion acts along the manifold. `ExactDPP` draws from an exact
+    determinantal point process, for up to about 10,000 points.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class EfficientDPP(Sampler):
         Number of landmarks, k. ``"auto"`` takes the fewest, within 5 % and up to 4,000, that keep
         the relative trace error within `tolerance`, measured at up to 4,000 points.
     n_neighbors : int or None, default=None
-        Size m of the neighborhood that a landmark repels (itself included). ``None`` takes four
-        times the points per landmark, ``4 n / k``, and at least 10. A number counts rows of `X`;
-        among the rows of the pool, it is scaled down in proportion.
+        Size m of the neighborhood that a landmark repels, including itself. ``None`` takes four
+        times the points per landmark, ``4 n / k``, and at least 10. A number counts rows of `X`
+        and is scaled down in proportion to the size of the pool.
     bandwidth : float or None, default=None
         Bandwidth sigma of the repulsion. ``None`` takes the median radius of some neighborhoods
         drawn at random: one for every eight landmarks, at least 16 and at most 256.
@@ -60,7 +60,7 @@ class EfficientDPP(Sampler):
     refine : bool, int or Refinement, default=False
         Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
         ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
-        `Refinement` may also keep the result a sample, or move landmarks off the points.
+        `Refinement` may also keep the result a random sample, or move landmarks off the points.
     kernel_bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel whose trace error `refine` and ``n_landmarks="auto"``
         measure. ``None`` takes twice the radius of the ball that holds a landmark's share of the
@@ -98,9 +98,9 @@ class EfficientDPP(Sampler):
         How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
         all points. Both are exact.
     n_proposals_ : int
-        How many proposals it took to draw the landmarks.
+        Number of proposals needed to draw the landmarks.
     n_distance_rows_ : int
-        How many neighborhoods were computed; the paper's loop computes one per landmark.
+        Number of neighborhoods computed; the paper's loop computes one per landmark.
 
     Notes
     -----
@@ -112,12 +112,12 @@ class EfficientDPP(Sampler):
     the result.
 
     By default, every point is repelled by four landmarks on average, and repulsion reaches as far
-    as a typical neighborhood. The median makes it a fixed length: where points are sparse,
-    landmarks are as far apart as elsewhere, not farther. On surfaces whose density varies much,
-    `RPCholesky` or larger neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
+    as a typical neighborhood. This reach is the same everywhere: in sparse regions, landmarks are
+    no farther apart than elsewhere. On surfaces of strongly varying density, `RPCholesky` or larger
+    neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
 
-    Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
-    of them: the landmarks are always distinct.
+    Points that coincide with a landmark get weight 0, even more than `n_neighbors` of them, so
+    landmarks are always distinct.
 
     References
     ----------
@@ -228,7 +228,7 @@ class EfficientDPP(Sampler):
         return Landmarks(found.points, rows, self.radii_, neighborhoods=found)
 
     def _scaled_neighbors(self, size: int, n: int) -> int:
-        """Return how many of the `size` points of a pool stand for `n_neighbors` of all points."""
+        """Scale `n_neighbors` from all `n` points to the `size` points of a pool."""
         why = f"the data has {n} points"
         asked = check_count("n_neighbors", self.n_neighbors, high=n, why=why)
         m = -(-asked * size // n)
@@ -248,7 +248,7 @@ class EfficientDPP(Sampler):
         rng: np.random.Generator,
         per_landmark: int = ROWS_PER_LANDMARK,
     ) -> Pool:
-        """Read the pool that this sampler draws from: as many rows as `pool` says."""
+        """Read the pool that this sampler draws from, of the size given by `pool`."""
         if self.pool is None:
             return whole_pool(source, space)
         if self.pool == "auto":
@@ -279,14 +279,14 @@ class EfficientDPP(Sampler):
 def neighborhood_radius(
     index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
 ) -> float:
-    """Median distance from a point to its `m`-th neighbor, over a few points drawn at random.
+    """Return the median distance from a point to its `m`-th neighbor, over a few random points.
 
-    If all neighbors coincide with their point, more of them are searched.
+    If all neighbors coincide with their point, search more of them.
     """
     n = index.points.shape[0]
     while True:
         rows = rng.choice(n, min(n, n_queries), replace=False)
-        # Where most points coincide, so do most queries, and their searches take longest.
+        # If most points coincide, so do most queries, and duplicates take longest to search.
         queries, repeats = np.unique(index.take(rows), axis=0, return_counts=True)
         squares = np.repeat(index.search(queries, m).squared_radii, repeats)
         if squares.any():

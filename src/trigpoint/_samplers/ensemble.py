@@ -16,7 +16,7 @@ from trigpoint._numerics.geodesic import geodesic_kernel
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The spectrum of a positive semidefinite matrix L, where it is above rounding error.
+    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Ensemble:
     factor: np.ndarray | None = None
 
     def eigenvectors(self, chosen: np.ndarray) -> np.ndarray:
-        """Orthonormal columns, shape (n, m), that span the `chosen` eigenvectors of L."""
+        """Return orthonormal columns, shape (n, m), that span the `chosen` eigenvectors of L."""
         if self.factor is None:
             return self.basis[:, chosen]
         # For an eigenvector u of the dual, factor @ u is one of L with norm sqrt(eigenvalue). The
-        # factorization scales that away, and with it the rounding that leaves the eigenvectors of
-        # small eigenvalues short of orthogonal.
+        # QR factorization normalizes it, and restores the orthogonality that eigenvectors of small
+        # eigenvalues have lost to rounding.
         return np.linalg.qr(self.factor @ self.basis[:, chosen])[0]
 
 
@@ -52,8 +52,8 @@ def make_ensemble(
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     check_count("n_neighbors", n_neighbors)
-    # Eigenvectors of equal eigenvalues are arbitrary: rounding picks them, and it differs with the
-    # number of threads. One thread gives the same draw everywhere.
+    # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. One
+    # thread gives the same draw everywhere.
     with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
@@ -69,7 +69,7 @@ def kernel_matrix(
     """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
     check_choice("kernel", kernel, ("gaussian", "geodesic"))
     check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
-    # In another memory order sums are rounded otherwise, and other rows would be drawn.
+    # Another memory order would round sums differently, and other rows would be drawn.
     X = np.ascontiguousarray(X, dtype=np.float64)
     sigma = resolve_bandwidth(bandwidth, X, rng)
     if kernel == "geodesic":
@@ -111,8 +111,8 @@ def decompose_dual(factor: np.ndarray) -> Ensemble:
 def cholesky_factor(K: np.ndarray) -> np.ndarray:
     """Return F of shape (n, r) with ``F @ F.T = K`` up to rounding; `K` is overwritten.
 
-    Pivoting stops when nothing but rounding error is left. A Gaussian kernel is often far from full
-    rank in this sense, and then its dual is a small matrix.
+    Pivoting stops when only rounding error is left. The numerical rank of a Gaussian kernel is
+    often low, and then its dual is a small matrix.
     """
     factor, pivots, rank, _ = dpstrf(K.T, lower=1, overwrite_a=1)
     F = np.empty((len(K), rank))
@@ -121,11 +121,11 @@ def cholesky_factor(K: np.ndarray) -> np.ndarray:
 
 
 def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
-    """Refuse more landmarks than the rank of the kernel: such sets all have determinant zero."""
+    """Refuse more landmarks than the rank of the kernel: larger sets have determinant zero."""
     if n_landmarks > rank:
         remedy = ", a smaller bandwidth or more distinct points"
         if kernel == "linear":
-            remedy = " (the linear kernel has at most as many dimensions as the points)"
+            remedy = " (the rank of the linear kernel is at most the number of columns)"
         raise ParameterValueError(
             f"n_landmarks={n_landmarks} is above the numerical rank {rank} of the {kernel} "
             "kernel, so every set of that size has determinant zero: choose n_landmarks <= "
@@ -135,11 +135,11 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
 
 
 class ProjectedRows:
-    """The rows B_i of an orthonormal V as Algorithm 1 shrinks them, represented by their norms.
+    """Norms of the rows B_i of an orthonormal V as Algorithm 1 projects them.
 
-    Projecting every row onto the complement of a chosen one takes a unit vector of that direction
-    out of all of them: ``|B_j|^2`` falls by ``(e . B_j)^2``. So the rows stay as they are, only
-    norms and directions are kept, and a step costs O(n m).
+    Projecting every row onto the complement of a chosen one, with direction e, lowers ``|B_j|^2``
+    by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are stored, and a
+    step costs O(n m).
 
     Parameters
     ----------
@@ -165,10 +165,10 @@ class ProjectedRows:
         return int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
 
     def project_out(self, i: int) -> None:
-        """Project all rows onto the orthogonal complement of what is left of row `i`."""
+        """Project all rows onto the orthogonal complement of the projected row `i`."""
         past = self._directions[: self._n_directions]
         direction = self.rows[i]
-        # Twice is enough; once leaves traces of earlier directions where little of the row is left.
+        # Twice is enough; once is not if little of the row is left.
         for _ in range(2):
             direction = direction - (past @ direction) @ past
         direction = direction / np.sqrt(direction @ direction)

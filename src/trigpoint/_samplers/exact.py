@@ -1,4 +1,4 @@
-"""Exact sampling from determinantal point processes: Algorithm 1, and of a fixed size."""
+"""Exact sampling from determinantal point processes, by Algorithm 1 or with a fixed size."""
 
 from typing import Any
 
@@ -117,8 +117,8 @@ def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
 def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
     """Return the logarithms of the elementary symmetric polynomials of positive `values`.
 
-    In logarithms, neither do the largest overflow nor the smallest vanish: for 5,000 eigenvalues,
-    e_200 alone may exceed 10^500. All terms are positive, so nothing cancels.
+    Logarithms neither overflow nor underflow: for 5,000 eigenvalues, e_200 may exceed 10^500. All
+    terms are positive, so nothing cancels.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def choose_eigenvectors(
 ) -> np.ndarray:
     """Choose k eigenvectors, with probability proportional to the product of their values.
 
-    Going from the last value to the first, value i is among l still to be chosen with probability
+    From the last value to the first, with l still to be chosen, value i is chosen with probability
     ``value_i e_(l-1)(values before i) / e_l(values up to i)``, read off the `table` of
     `log_polynomials`.
     """
@@ -165,7 +165,7 @@ def choose_eigenvectors(
         if wanted == 0:
             break
         log_probability = log_values[i] + table[i, wanted - 1] - table[i + 1, wanted]
-        # If only as many values are left as wanted, all are taken, whatever the rounding.
+        # If just enough values are left, all are taken, regardless of rounding.
         if wanted == i + 1 or uniforms[i] < np.exp(log_probability):
             wanted -= 1
             chosen[wanted] = i

@@ -19,15 +19,15 @@ from trigpoint._pool import Pool
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 
-# Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
+# Points in a bucket of the tree. Testing its box costs as much as testing a few points.
 _BUCKET = 128
 
-# Above this dimension the tree holds images in fewer dimensions, chosen by a sample of the points.
+# Above this dimension, the tree holds projections to fewer dimensions, fitted to a sample.
 _TREE_MAX_DIMENSION = 64
 _IMAGE_DIMENSION = 32
 _IMAGE_SAMPLE = 256
 
-# Fewest coordinates worth another thread: less work is done before it has started.
+# Fewest coordinates worth another thread: less work is done before the thread has started.
 _COORDINATES = 2**22
 
 
@@ -54,24 +54,24 @@ class FarthestPoint(Sampler):
     landmarks_ : ndarray of shape (k, d)
         Their coordinates.
     covering_radii_ : float64 ndarray of shape (k,)
-        The covering radius of the first landmark, of the first two, and so on: never increasing,
-        and also the distance at which the next landmark was found.
+        The covering radius of the first landmark, of the first two, and so on, which is also the
+        distance from the next landmark to the nearest earlier one. It never increases.
 
     See Also
     --------
-    KMeansPlusPlus : Draws far points with a higher probability instead.
+    KMeansPlusPlus : Draws far points with higher probability.
 
     Notes
     -----
     The result is exact, yet few distances are computed. Each box of a tree stores its farthest
     point, and the tree is descended only where the new landmark may be nearer than the earlier
     ones, as in [2]_. On a manifold of low dimension, all k steps together visit each point about
-    ten times. Above 64 columns, the tree holds images of the points in 32 dimensions, their leading
-    principal components. Distances between images are never longer, and distances between points
-    are computed only where images do not decide.
+    ten times. Above 64 columns, the tree holds projections of the points to their 32 leading
+    principal components. Projected distances are never longer, and distances between points are
+    computed only where projected ones do not decide.
 
     The tree holds a copy of the points, or 32 numbers per point. Above 64 columns, sparse points
-    have no tree: every step takes a product with all of them.
+    have no tree: every step computes a product with all points.
 
     References
     ----------
@@ -108,7 +108,7 @@ class FarthestPoint(Sampler):
         if isinstance(X, csr_array) and X.shape[1] > _TREE_MAX_DIMENSION:
             traversal = _SparseTraversal(X)
         else:
-            # The tree would hold a copy of all coordinates of sparse points in any case.
+            # The tree would hold a dense copy of sparse points anyway.
             dense = X.toarray() if isinstance(X, csr_array) else X
             traversal = _Traversal(dense, thread_count(self.n_jobs))
         rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
@@ -124,20 +124,20 @@ class FarthestPoint(Sampler):
 
 
 class _SparseTraversal:
-    """Sparse points that become landmarks one by one; every step looks at all of them."""
+    """Farthest point traversal of sparse points; every step visits all points."""
 
     def __init__(self, X: csr_array) -> None:
         self._nearest = NearestLandmark(X)
 
     def add(self, row: int) -> tuple[int, float]:
-        """Make a point a landmark; return the row now farthest from all, and its distance."""
+        """Add a landmark; return the row now farthest from all landmarks, and its distance."""
         self._nearest.add(row)
         farthest = int(self._nearest.squares.argmax())
         return farthest, float(np.sqrt(self._nearest.squares[farthest]))
 
 
 class _Traversal:
-    """Points that become landmarks one by one.
+    """Farthest point traversal with a tree.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class _Traversal:
         self._nodes, self._buckets = np.empty((2, n_nodes), dtype=np.int64)
 
     def add(self, row: int) -> tuple[int, float]:
-        """Make a point a landmark; return the row now farthest from all, and its distance."""
+        """Add a landmark; return the row now farthest from all landmarks, and its distance."""
         from trigpoint._kernels.distances import approach, gather, reached
 
         cover = self._cover
@@ -182,10 +182,10 @@ class _Traversal:
 
 
 def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
-    """Images (n, 32) of the points, and a bound for the error of distances between images.
+    """Project the points to (n, 32), and bound the rounding error of projected distances.
 
-    The directions are the leading principal components of a few points. Being orthonormal, they
-    make no distance longer.
+    The directions are the leading principal components of a sample. They are orthonormal, so no
+    projected distance is longer.
     """
     n, d = X.shape
     some = X[:: -(-n // _IMAGE_SAMPLE)].astype(np.float64)
@@ -197,6 +197,6 @@ def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
             centered = X[part] - center
             images[part] = centered @ directions.T
             largest = max(largest, float(np.einsum("ij,ij->i", centered, centered).max()))
-    # Worst case of rounded dot products of d terms, for both ends.
+    # Worst-case rounding of dot products of d terms, for both ends.
     rounding = 2 * np.sqrt(len(directions)) * (d + 8) * np.finfo(np.float64).eps
     return images, float(rounding * np.sqrt(largest))

@@ -1,4 +1,4 @@
-"""Landmarks from k-means: its seeding alone, its centers, or the points nearest to them."""
+"""Landmarks from k-means: its seeds, its centers, or the points nearest to the centers."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ class KMeansPlusPlus(Sampler):
 
     Examples
     --------
-    Two distant groups both get a landmark, however few points one of them has.
+    Two distant groups both get a landmark, although one of them is a single point.
 
     >>> import numpy as np
     >>> from trigpoint import KMeansPlusPlus
@@ -77,14 +77,13 @@ class KMeansLandmarks(Sampler):
     n_landmarks : int, default=100
         Number of clusters, each of which gives one landmark.
     init : {"random", "k-means++"}, default="random"
-        Where the centers start: at rows drawn uniformly (all distinct, so one that coincides with
-        an earlier one is drawn again), or as in `KMeansPlusPlus`.
+        Initial centers: distinct rows drawn uniformly, or rows drawn as in `KMeansPlusPlus`.
     snap : bool, default=True
         Whether the landmarks are data points: the member of each cluster nearest to its center.
-        Otherwise they are the centers themselves, which in general are not data points and may lie
-        off a curved manifold.
+        Otherwise they are the centers, which in general are not data points and may lie off a
+        curved manifold.
     max_iter : int, default=300
-        Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
+        Maximum number of iterations of Lloyd's algorithm, which ends early if the centers converge.
     random_state
         As for `EfficientDPP`.
     n_jobs : int or None, default=None
@@ -102,10 +101,10 @@ class KMeansLandmarks(Sampler):
 
     Notes
     -----
-    The final centers are the means of the final clusters, summed in one fixed order. The clusters
+    The final centers are the means of the final clusters, summed in a fixed order. The clusters
     come from scikit-learn, whose threads add up in the order they finish: a point equally far from
-    two centers, to the last digit, may change sides from run to run. If `max_iter` ends the
-    iterations early, scikit-learn may warn that clusters are empty; these are then filled.
+    two centers, up to rounding, may change clusters from run to run. If `max_iter` ends the
+    iterations early, scikit-learn may warn of empty clusters; these are then filled.
 
     References
     ----------
@@ -162,12 +161,12 @@ class KMeansLandmarks(Sampler):
 
 
 def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
-    """Rows drawn by k-means++ seeding."""
+    """Draw rows by k-means++ seeding."""
     n = X.shape[0]
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(n)
     nearest = NearestLandmark(X)
-    # A second thread is not worth waiting for when other programs use it as well.
+    # A second BLAS thread saves little, and waiting for it is slow if other programs use the core.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
             nearest.add(int(rows[step - 1]))
@@ -181,14 +180,14 @@ def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> n
                 )
             rows[step] = np.searchsorted(cumulative, rng.random() * total, side="right")
             if rows[step] == n:
-                # Rounding has lifted the largest random number onto the total itself.
+                # Rounding has raised the target to the total.
                 rows[step] = np.searchsorted(cumulative, total)
             report("seeding", step + 1, k)
     return rows
 
 
 def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """First `k` distinct rows in a random order."""
+    """Return the first `k` distinct rows in a random order."""
     order = rng.permutation(len(X))
     # Sorting all points is slow; most data has no duplicates among the first k.
     for candidates in (order[:k], order):
@@ -199,11 +198,11 @@ def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
-    """Labels and number of iterations of Lloyd's algorithm from the centers `start`."""
+    """Return labels and number of iterations of Lloyd's algorithm from the centers `start`."""
     # Slow to import, and needed only here.
     from sklearn.cluster import KMeans
 
-    # The seed is never used, since the centers are given, but without one the global state is.
+    # With given centers the seed has no effect, but without one KMeans uses the global state.
     kmeans = KMeans(
         len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
     )
@@ -212,10 +211,10 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
 
 
 def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
-    """Give each cluster that lost all its members the point farthest from its center in another.
+    """Give each empty cluster the point of another cluster that is farthest from its own center.
 
-    Clusters may be empty if iterations end before the centers stop moving. Between its iterations,
-    k-means does the same.
+    Clusters may be empty if iterations end before the centers converge. Between iterations, k-means
+    fills them in the same way.
     """
     counts = np.bincount(labels, minlength=k)
     empty = np.flatnonzero(counts == 0)
@@ -242,8 +241,8 @@ def _check_separate(clusters: np.ndarray, k: int) -> None:
 
 
 def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Centers of the clusters, float64."""
-    # Relative to one of the points, so that data far from the origin keeps its digits.
+    """Return the centers of the clusters, float64."""
+    # Relative to one of the points, to preserve precision for data far from the origin.
     origin = X[0].astype(np.float64)
     sums = np.zeros((k, X.shape[1]))
     # A sparse product adds one row at a time: the same sum with any number of threads.
@@ -255,7 +254,7 @@ def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def _squares_to_centers(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Squared distance of each point to the center of its cluster."""
+    """Return the squared distance of each point to the center of its cluster."""
     squares = np.empty(len(X))
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         difference = X[block] - centers[labels[block]]
@@ -264,10 +263,10 @@ def _squares_to_centers(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) 
 
 
 def _nearest_members(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """The row in each cluster nearest to its center.
+    """Return the row of each cluster that is nearest to its center.
 
-    The nearest of all points could be nearest to two centers, or coincide with another landmark;
-    members of different clusters never do.
+    Among all points, one could be nearest to two centers, or coincide with another landmark;
+    members of different clusters never coincide.
     """
     squares = _squares_to_centers(X, labels, centers)
     order = np.lexsort((squares, labels))

@@ -8,17 +8,16 @@ from trigpoint._neighbors.sparse import Points, squares_to_row, stored, take_row
 # From this dimension on, a product over all points saves more time than it takes.
 _MIN_PRODUCT_DIMENSION = 16
 
-# Products are given up once more than this many of them have saved less than half of the
-# differences.
+# Products are abandoned once more than this many have ruled out less than half of the points.
 _MOST_WASTED = 4
 
 
 class NearestLandmark:
     """Squared distance of every point to the nearest landmark so far.
 
-    They are computed from differences, so points that coincide with a landmark get exactly 0. In
-    high dimension, where differences take several times as long as a product, a product first finds
-    the points that the new landmark may be nearest to; with many landmarks, these are few.
+    Distances are computed from differences, so points that coincide with a landmark get exactly 0.
+    In high dimension, where differences take several times as long as a product, a product first
+    finds the points to which the new landmark may be nearest: few, if there are many landmarks.
 
     Attributes
     ----------
@@ -42,17 +41,17 @@ class NearestLandmark:
         self.squares[rows] = np.minimum(self.squares[rows], nearer)
 
     def _may_be_nearer(self, row: int, landmark: np.ndarray) -> np.ndarray:
-        """Rows that a landmark may be nearer to than all earlier ones."""
+        """Return the rows that may be nearer to a landmark than to all earlier ones."""
         n, d = self._X.shape
         if self._norms is None or np.isinf(self.squares[0]):
             return np.arange(n)
         norms = self._norms
-        # Worst case of the rounded dot product and norms, and of the sums around them.
+        # Worst-case rounding of the dot product, the norms and their sums.
         rounding = 2 * (d + 8) * np.finfo(self._X.dtype).eps
         lower = (1 - rounding) * (norms + norms[row]) - 2 * (self._X @ landmark)
         # Written so that points whose products overflow are computed from differences.
         rows = np.flatnonzero(~(lower >= self.squares))
-        # The first few landmarks are nearest to many points; far from the origin, all rows stay.
+        # The first landmarks are nearest to many points; far from the origin, no row is ruled out.
         self._wasted += len(rows) > n // 2
         if self._wasted > _MOST_WASTED:
             self._norms = None

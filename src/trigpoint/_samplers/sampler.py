@@ -1,4 +1,4 @@
-"""What all samplers share."""
+"""Base class of the samplers, and the errors that they share."""
 
 import math
 from abc import ABC, abstractmethod
@@ -44,8 +44,8 @@ class Sampler(BaseEstimator, ABC):
 
     The points are rows of `X` drawn at random if `X` is large, with Euclidean distances between
     them. The object is cloned before it is fitted. If it has a parameter `random_state` that is
-    ``None``, it receives a whole number drawn from the generator of the estimator, so that its
-    result can be repeated.
+    ``None``, it receives an integer drawn from the generator of the estimator, so that its
+    result is reproducible.
     """
 
     # Whether `_select` takes points in a sparse array.
@@ -55,7 +55,7 @@ class Sampler(BaseEstimator, ABC):
 
     @abstractmethod
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        """Choose landmarks in the pool; their `indices` are places in it."""
+        """Choose landmarks in the pool; their `indices` are row numbers of the pool."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks.
@@ -63,8 +63,8 @@ class Sampler(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), or anything that `open_source` accepts
-            The points. Of very many, landmarks are drawn from a random sample of rows that is large
-            enough to lose nothing measurable.
+            The points. If there are very many, landmarks are drawn from a random sample of rows,
+            large enough to cost no measurable accuracy.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -85,7 +85,7 @@ class Sampler(BaseEstimator, ABC):
         return self
 
     def select(self, pool: Pool, report: Report = silent) -> Landmarks:
-        """Choose landmarks in a pool; their `indices` are places in it."""
+        """Choose landmarks in a pool; their `indices` are row numbers of the pool."""
         if isinstance(pool.points, csr_array) and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, pool.points)
         return self._select(pool, as_generator(self.random_state), report)
@@ -106,7 +106,7 @@ class Sampler(BaseEstimator, ABC):
         Parameters
         ----------
         n_sampled, n_points : int
-            Number of points in the sample, and in all.
+            Number of points in the sample, and in the data.
         kernel_bandwidth : float
             Bandwidth of the kernel whose error will be measured.
         """
@@ -127,9 +127,9 @@ def too_much_of_sparse(
     parameter: str = "landmarks",
     instead: str = "use EfficientDPP with a number of landmarks",
 ) -> ParameterTypeError:
-    """Error of a sampler, a setting of one, or a map that needs all coordinates of all points.
+    """Return the error for sparse points where dense coordinates are needed.
 
-    `instead` says what takes sparse points, if anything does.
+    `instead` names an alternative that takes sparse points, if there is one.
     """
     dense = size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0))
     first = f"{instead}, " if instead else ""
@@ -148,7 +148,7 @@ def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
 
 
 def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
-    """Error for more landmarks than there are distinct points."""
+    """Return the error for more landmarks than distinct points."""
     return ParameterValueError(
         f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
         f"choose n_landmarks <= {n_distinct} or remove duplicated points",

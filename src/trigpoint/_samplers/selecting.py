@@ -1,4 +1,4 @@
-"""A diverse subset of any data."""
+"""Selection of a diverse subset of rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,18 +15,18 @@ from trigpoint._spaces import space_for
 
 @dataclass(frozen=True)
 class Selection:
-    """A subset of some points, as `select` returns it.
+    """A subset of points, returned by `select`.
 
     Attributes
     ----------
     indices : int64 ndarray of shape (k,) or None
         Row numbers of the selected points, in the order in which they were drawn; ``None`` if the
-        sampler chose points that are not rows, such as the centers of clusters.
+        sampler chose points that are not rows, such as cluster centers.
     points : ndarray of shape (k, d)
         The selected rows as they are in the data. Points that are not rows are given in the space
         in which distances are measured.
     n_points : int
-        Number of rows that they were selected from.
+        Number of rows in the data.
     """
 
     indices: np.ndarray | None
@@ -54,7 +54,7 @@ def select(
         The data. If it has very many rows, the subset is drawn from a random sample of them.
     sampler : None, int, "auto", sampler or row numbers, default=None
         Number of points to draw with `EfficientDPP`, or any sampler; see the parameter `landmarks`
-        of the estimators. ``None`` draws 1,000, or takes all distinct rows if there are no more.
+        of the estimators. ``None`` draws 1,000, or takes all distinct rows if that is no more.
     metric : str or object, default="euclidean"
         Distance, as for the estimators.
     random_state : None, int, RandomState or Generator, default=None

@@ -1,4 +1,4 @@
-"""Landmarks drawn uniformly, the baseline of all comparisons."""
+"""Landmarks drawn uniformly, the baseline in comparisons."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Proposals of Algorithm 2, decided one by one while neighborhoods are searched together."""
+"""Proposals of Algorithm 2: decided one by one, with neighborhoods searched in batches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,15 +9,15 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION, Neighborhoods, Neighb
 from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_map
 from trigpoint._numerics.gaussian import squared_distances
 
-# Logarithms of the factors by which a landmark repels, at some squared distances.
+# Map squared distances to the logarithms of repulsion factors.
 LogFactors = Callable[[np.ndarray], np.ndarray]
 
 # Far more than rounding can change a sum of logarithms.
 SUM_ROUNDING = 1e-9
 
-# Proposals that are compared with the landmarks by one call, in low and in high dimension. In high
-# dimension they are first compared with this many landmarks, and only those that may still be
-# accepted with more.
+# Proposals compared with the landmarks per call, in low and in high dimension. In high dimension,
+# they are first compared with this many landmarks; only proposals that may still be accepted are
+# compared with more.
 _COMPARED, _COMPARED_BY_PRODUCTS = 4096, 512
 _FIRST_COMPARED = 32
 
@@ -35,12 +35,12 @@ class DrawnLandmarks:
         self._count = 0
         self.repulsion = repulsion
         self._n_threads = n_threads
-        # A tree over the first landmarks, and how far those in its nodes repel.
+        # A tree over the first landmarks, and the largest squared radius in each node.
         self._tree: tuple[Any, np.ndarray] | None = None
         self._in_tree = 0
 
     def add(self, found: Neighborhoods) -> None:
-        """Add landmarks and how far they repel."""
+        """Add landmarks with their neighborhoods."""
         part = slice(self._count, self._count + len(found.points))
         self._points[part] = found.points
         self._squared_radii[part] = found.squared_radii
@@ -50,9 +50,9 @@ class DrawnLandmarks:
     def log_weights(
         self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
     ) -> np.ndarray:
-        """Logarithms of the weights of proposals: sums in the order of the landmarks.
+        """Return log weights of proposals, summed in the order of the landmarks.
 
-        Sums that fall below their threshold may be incomplete: weights only shrink.
+        Sums below their threshold may be incomplete, since weights only shrink.
         """
         if not self._count or not len(points):
             return np.zeros(len(points))
@@ -66,7 +66,7 @@ class DrawnLandmarks:
                 return self._compare_in_tree(points[part], rows[part])
             return self._compare(points[part], rows[part], thresholds[part])
 
-        # Each product stays in the thread that computes it.
+        # Blocks run in parallel, so each product uses one thread.
         with one_blas_thread():
             return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
 
@@ -76,7 +76,7 @@ class DrawnLandmarks:
         return logs
 
     def _grow_tree(self) -> None:
-        """Rebuild the tree if too many landmarks are not in it yet."""
+        """Rebuild the tree if it lacks too many landmarks."""
         from trigpoint._kernels.distances import largest_radii
         from trigpoint._neighbors.tree import build_tree
 
@@ -86,7 +86,7 @@ class DrawnLandmarks:
             self._in_tree = self._count
 
     def _compare_in_tree(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Weights from the landmarks around each point."""
+        """Return log weights, by the landmarks around each point."""
         from trigpoint._kernels.distances import add_in_order, repelling_in_tree
 
         assert self._tree is not None
@@ -96,7 +96,7 @@ class DrawnLandmarks:
         return sums
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Weights from one group of landmarks after another, while acceptance is possible."""
+        """Return log weights, group by group of landmarks while acceptance is possible."""
         from trigpoint._kernels.distances import add_in_order, repelling
 
         sums = np.zeros(len(points))
@@ -112,13 +112,13 @@ class DrawnLandmarks:
         return sums
 
     def _part(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points, squared radii and last rows of some landmarks."""
+        """Return points, squared radii and last rows of some landmarks."""
         part = slice(start, min(stop, self._count))
         return self._points[part], self._squared_radii[part], self._last_rows[part]
 
 
 def lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Lower bounds of squared distances, from a product around the first landmark."""
+    """Return lower bounds of squared distances, from a product centered at the first landmark."""
     left, right = points - landmarks[0], landmarks - landmarks[0]
     norms = np.add.outer(np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right))
     error = 2 * (points.shape[1] + 8) * np.finfo(points.dtype).eps
@@ -128,7 +128,7 @@ def lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
 class Screen:
     """Upper bounds of the weights of all points, from the rounded distances of products.
 
-    They spare the loop most proposals in high dimension.
+    In high dimension, they rule out most proposals.
     """
 
     def __init__(self, index: NeighborIndex, repulsion: LogFactors) -> None:
@@ -140,7 +140,7 @@ class Screen:
         assert landmarks.members is not None
         assert landmarks.bounds is not None
         for rows, bounds in zip(landmarks.members, landmarks.bounds, strict=True):
-            # Repulsion grows with the distance, so a bound of one is a bound of the other.
+            # The factor grows with the distance, so a bound of one gives a bound of the other.
             self._log_bounds[rows] += self._repulsion(bounds)
 
     def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -153,8 +153,8 @@ class Window:
     """Proposals from one set of weights, decided one by one.
 
     Several neighborhoods are searched at once. If the index can guess their radii, only proposals
-    that will probably be accepted are searched: with a twelfth of all points around each landmark,
-    half of all searches would otherwise be wasted. A wrong guess costs time but changes nothing.
+    that will probably be accepted are searched: if a neighborhood holds a twelfth of all points,
+    half of the searches would otherwise be wasted. A wrong guess costs time but changes no result.
     """
 
     def __init__(
@@ -169,16 +169,15 @@ class Window:
         self._index, self._m = index, m
         self._repulsion = drawn.repulsion
         self._size = len(rows)
-        # Proposals that may still be accepted, in order: their places in the window, and their
-        # data.
+        # Proposals that may still be accepted, in order: their positions in the window, and data.
         self._places = passed
         self._rows, self._thresholds = rows[passed], thresholds[passed]
         self._points = index.take(self._rows)
         self._log_weights = drawn.log_weights(self._points, self._rows, self._thresholds)
         self._among_first = np.arange(len(passed))
         self._keep_waiting()
-        # In high dimension, lower bounds spare most distances between proposals. They are computed
-        # once, between all proposals that wait at first; this says where among those each one is.
+        # In high dimension, lower bounds rule out most distances between proposals. They are
+        # computed once for the proposals that wait at first; `_among_first` indexes them.
         self._bounds: np.ndarray | None = None
         if self._points.shape[1] > TREE_MAX_DIMENSION and self.n_waiting:
             self._bounds = lower_bounds(self._points, self._points)
@@ -201,15 +200,15 @@ class Window:
     def run(
         self, wanted: int, rejections: int, queries_at_once: int, foreseen: int
     ) -> tuple[int, np.ndarray, Neighborhoods]:
-        """Decide until enough are accepted, too many rejected, or none is left.
+        """Decide until enough proposals are accepted, too many rejected, or none is left.
 
-        Returns the number of proposals decided, the places of those accepted, and their
-        neighborhoods.
+        Returns the number of proposals decided, and the positions and neighborhoods of those
+        accepted.
         """
         accepted: list[int] = []
         found = [Neighborhoods.none(self._points, self._m)]
         while self.n_waiting and self._places[0] < rejections + len(accepted):
-            # Each acceptance moves the end by one.
+            # Each acceptance moves the end by one proposal.
             end = rejections + len(accepted)
             self._look_around(min(queries_at_once, wanted - len(accepted)), end, foreseen)
             places = self._decide(wanted - len(accepted), end)
@@ -224,7 +223,7 @@ class Window:
         return used, np.array(accepted, dtype=np.int64), Neighborhoods.joined(found)
 
     def _decide(self, wanted: int, end: int) -> list[int]:
-        """Accept in order while neighborhoods are known; return the places accepted."""
+        """Accept in order while neighborhoods are known; return the positions accepted."""
         accepted: list[int] = []
         for i, place in enumerate(self._places.tolist()):
             if self._thresholds[i] > self._log_weights[i]:
@@ -252,7 +251,7 @@ class Window:
         """Search the neighborhoods of up to `wanted` proposals that come before the `end`."""
         likely = self._likely(foreseen)
         likely = likely[self._places[likely] < end + np.arange(len(likely))]
-        # Duplicates of a proposal are rejected if it is accepted, so one of them is enough.
+        # Among duplicates, search only the first: if it is accepted, the others are rejected.
         first: dict[bytes, int] = {}
         for i in likely.tolist():
             first.setdefault(self._points[i].tobytes(), i)
@@ -263,7 +262,7 @@ class Window:
         self._known.update((int(self._places[i]), (found, q)) for q, i in enumerate(asked))
 
     def _likely(self, foreseen: int) -> np.ndarray:
-        """The first proposals that will probably be accepted."""
+        """Return the first proposals that will probably be accepted."""
         first = np.arange(min(foreseen, self.n_waiting))
         places, points = self._places[first].tolist(), self._points[first]
         new = [i for i, place in enumerate(places) if place not in self._guesses]
@@ -272,7 +271,7 @@ class Window:
             return first
         self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
         log_weights = self._log_weights[first]
-        # If there are lower bounds, they are precise enough for a guess.
+        # Lower bounds, if there are any, are precise enough for a guess.
         bounds, among_first = self._bounds, self._among_first[first]
         if bounds is None:
             bounds, among_first = squared_distances(points, points), first

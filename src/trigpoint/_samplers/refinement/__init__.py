@@ -1,4 +1,4 @@
-"""Improving landmarks after the draw, by exchanging them for other points or moving them."""
+"""Improve landmarks after the draw, by exchanging them for other points or moving them."""
 
 from trigpoint._samplers.refinement.search import RefinementResult
 from trigpoint._samplers.refinement.settings import Refinement, resolve_refinement

@@ -1,4 +1,4 @@
-"""Patches: landmarks near each other, and the candidates they may be exchanged for."""
+"""Patches: groups of nearby landmarks, with the candidates they may be exchanged for."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ import numpy as np
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import take_rows
 
-# Landmarks per patch, on average and at most. Few enough that their tables stay in the cache;
-# larger patches would find more of the worthwhile exchanges.
+# Landmarks per patch, on average and at most. Larger patches would find more worthwhile exchanges,
+# but their tables would not fit in the cache.
 _TOGETHER = 32
 MOST_TOGETHER = 160
 
@@ -25,11 +25,11 @@ class Patch:
     Attributes
     ----------
     slots : int64 ndarray
-        Their numbers.
+        Numbers of the landmarks.
     candidates : int64 ndarray
         Rows of the points they may be exchanged for.
     places : float64 ndarray
-        Where these are.
+        Coordinates of the candidates.
     points : int64 ndarray
         Numbers of the measured points in the patch.
     """
@@ -48,11 +48,11 @@ def draw_patches(
     rng: np.random.Generator,
     n_threads: int,
 ) -> list[Patch]:
-    """Parts of space around random points, with the landmarks in each and new candidates.
+    """Divide space around random points into patches, each with landmarks and new candidates.
 
-    The parts do not depend on where the landmarks are, and among the other points all candidates
-    are equally likely. So exchanges within a patch can go back and forth, and a Markov chain of
-    them keeps its distribution.
+    The division does not depend on the landmarks, and all other points are equally likely to be
+    candidates. Exchanges within a patch are therefore reversible, and a Markov chain of them
+    preserves its distribution.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def draw_patches(
         All points.
     landmarks : ndarray of shape (k, d)
     points : ndarray of shape (s, d)
-        Where the error is measured.
+        Points at which the error is measured.
     excluded : int64 ndarray
-        Rows that are not to be candidates, in ascending order.
+        Rows that must not be candidates, in ascending order.
     rng : Generator
     n_threads : int
     """
@@ -89,12 +89,12 @@ def draw_patches(
 
 
 def draw_rows(n: int, size: int, excluded: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw `size` distinct rows out of `n`, or as many as there are, that are not `excluded`."""
+    """Draw up to `size` distinct rows out of `n` that are not `excluded`."""
     if n <= 4 * (size + len(excluded)):
         rows = np.delete(np.arange(n), excluded)
     else:
         rows = np.empty(0, dtype=np.int64)
-        # At least three quarters of the rows are open, so this seldom takes a second turn.
+        # At least three quarters of the rows are available, so one iteration is usually enough.
         while len(rows) < size:
             rows = np.union1d(rows, np.setdiff1d(rng.integers(n, size=2 * size), excluded))
     return rng.permutation(rows)[:size]
@@ -105,6 +105,6 @@ def _at_most(size: int, members: np.ndarray, rng: np.random.Generator) -> np.nda
 
 
 def _grouped(labels: np.ndarray, n_groups: int) -> list[np.ndarray]:
-    """Numbers of the members of each group."""
+    """Return the member numbers of each group."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.searchsorted(labels[order], np.arange(1, n_groups)))

@@ -1,4 +1,4 @@
-"""Sweeps of exchanges: of all landmarks at once, or patch by patch."""
+"""Sweeps of exchanges, over all landmarks at once or patch by patch."""
 
 import logging
 from dataclasses import dataclass
@@ -27,38 +27,38 @@ from trigpoint._samplers.refinement.patches import (
 
 logger = logging.getLogger(__name__)
 
-# Steps of moving landmarks. Further ones gained less than one percent on images and on surfaces.
+# Iterations for moving landmarks. More of them gained less than 1 % on images and surfaces.
 _STEPS = 20
 
-# Points at which the error is measured, per landmark; numbers held for them at most; numbers that
-# are cheap to hold, which allow more points if landmarks are few; and the fewest points per
-# landmark, below which the landmarks would overfit them.
+# Measured points per landmark; most numbers stored for measured points; how many are cheap to
+# store, which allows more points if landmarks are few; and fewest points per landmark, below which
+# the landmarks would overfit them.
 _MEASURED = 24
 _NUMBERS_HELD = 2**27
 _NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
 
-# Landmarks with less variance than this, given the others, are exchanged before the first sweep;
-# and how often that is attempted.
+# Landmarks whose variance given the others is below this are replaced before the first sweep, in at
+# most this many rounds.
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
-# Work is local if the kernel reaches, from a patch, fewer than one in this many landmarks.
+# Work is local if the kernel reaches fewer than one in this many landmarks from a patch.
 _LOCAL_FROM = 3
 
-# How far it reaches, in bandwidths: points whose error an exchange may change, and landmarks that
-# take part in predicting them.
+# Reach of the kernel in bandwidths: for points whose error an exchange may change, and for
+# landmarks that contribute to predicting them.
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
-# The same when the ratio of determinants must be right, and not only a comparison of errors.
+# The same if determinant ratios must be accurate, rather than comparisons of errors.
 _LANDMARKS_WITHIN_EXACTLY = 6.0
 
-# An exchange must gain this part of a landmark's share of the error.
+# An exchange must lower the error by this fraction of a landmark's share.
 _WORTHWHILE = 1e-2
 
-# If no number of sweeps is given, they end when two lower the error by less than this part of it;
-# the second number is for few landmarks, whose sweeps cost little.
+# Without a given number, sweeps end when two lower the error by less than this fraction; the second
+# value is for few landmarks, whose sweeps are cheap.
 _CONVERGED = 0.03
 _CONVERGED_OF_FEW = 0.01
 
@@ -70,7 +70,7 @@ class RefinementResult:
     Attributes
     ----------
     indices : int64 ndarray of shape (k,)
-        Rows of the landmarks; if these were moved, the rows they were moved from.
+        Rows of the landmarks, or the rows that they were moved from.
     points : ndarray of shape (k, d)
         The landmarks.
     bandwidth : float
@@ -79,9 +79,9 @@ class RefinementResult:
         Relative trace error before each sweep and at the end, over the measured points; empty for
         ``criterion="determinant"``.
     n_exchanges : int
-        How many exchanges were made.
+        Number of exchanges.
     is_local : bool
-        Whether only landmarks near each other were considered together.
+        Whether exchanges were judged by nearby landmarks only.
     """
 
     indices: np.ndarray
@@ -138,7 +138,7 @@ class ExchangeSearch:
         self._rng = rng
         self._n_threads = n_threads
         self._n_exchanges = 0
-        # Measured points are chosen last, because there are more of them if work is local.
+        # Measured points are chosen last, since local work allows more of them.
         self._points = np.empty((0, X.shape[1]))
         self._points_tree: cKDTree | None = None
         self._reserved = np.empty(0, dtype=np.int64)
@@ -148,8 +148,8 @@ class ExchangeSearch:
             self._points = self._coordinates(measured)
             if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
                 self._points_tree = cKDTree(self._points)
-            # Candidates are other points, unless all are measured: none should gain from explaining
-            # itself.
+            # Measured points are not candidates, unless all are measured: a candidate would be
+            # favored for explaining itself.
             if len(measured) < X.shape[0]:
                 self._reserved = measured
 
@@ -170,7 +170,7 @@ class ExchangeSearch:
     def _measured_rows(self) -> np.ndarray:
         (n, d), k = self._X.shape, len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
-        # One per landmark, or per candidate if one table holds them all.
+        # Per point, one number per landmark, or per candidate if one table holds them all.
         columns = max(k, ENOUGH_CANDIDATES)
         width = d if self._is_local else max(columns, d)
         most = _NUMBERS_HELD // width
@@ -186,9 +186,9 @@ class ExchangeSearch:
         return draw_rows(n, min(wanted, most, n // 2), self.rows, self._rng)
 
     def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
-        """Sweep `n_sweeps` times or, unless `patient`, until the gain is no longer worth it.
+        """Sweep `n_sweeps` times or, unless `patient`, until the gain is small.
 
-        Unless they `snap` to data points, the landmarks are moved at the end.
+        Unless `snap`, move the landmarks off the data points at the end.
         """
         self._replace_redundant()
         errors: list[float] = []
@@ -217,10 +217,10 @@ class ExchangeSearch:
         )
 
     def _replace_redundant(self) -> None:
-        """Exchange landmarks that the others almost explain for points drawn at random.
+        """Replace landmarks that the others almost explain by random points.
 
-        A draw that ignores distances may contain some where points are dense, and tables would be
-        singular.
+        A draw that ignores distances may contain such landmarks in dense regions, and tables would
+        be singular.
         """
         if self._is_local:
             return
@@ -240,9 +240,9 @@ class ExchangeSearch:
             self._n_exchanges += len(rows)
 
     def sweep(self, *, exchange: bool = True) -> float:
-        """Exchange landmarks of all patches; return the relative error before that.
+        """Exchange landmarks of all patches; return the relative error before the exchanges.
 
-        Where work is local, that is the error each patch had before its own exchanges.
+        If work is local, each patch contributes its error before its own exchanges.
         """
         patches = self._patches()
         everywhere = None if self._is_local else self._inverse(self._points, self._landmarks)
@@ -275,26 +275,26 @@ class ExchangeSearch:
             raise ParameterValueError(
                 f"the landmarks cannot be refined: the kernel matrix of {len(self.rows)} "
                 "landmarks is numerically singular for a kernel of bandwidth "
-                f"{self._bandwidth:.3g}; choose a smaller kernel_bandwidth or fewer landmarks, "
-                "none of which nearly coincide",
+                f"{self._bandwidth:.3g}; choose a smaller kernel_bandwidth or fewer landmarks "
+                "without near-duplicates",
                 "kernel_bandwidth",
             ) from None
 
     def _members(self, patch: Patch) -> np.ndarray:
-        """All points considered in a patch."""
+        """Return landmarks, candidates and measured points of a patch."""
         parts = self._landmarks[patch.slots], patch.places, self._points[patch.points]
         return np.concatenate(parts)
 
     def _within(
         self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
     ) -> np.ndarray:
-        """Numbers of the `places` within `reach` bandwidths of the members of a patch."""
+        """Return which of the `places` lie within `reach` bandwidths of the members of a patch."""
         if not len(members) or not len(places):
             return np.empty(0, dtype=np.int64)
         reach *= self._bandwidth
         center = members.mean(axis=0)
         ball = reach + float(np.sqrt(squared_distances(members, center[None]).max()))
-        # One distance, or the tree, rules out most places; the rest are about as many as the patch.
+        # One distance, or the tree, rules out most places: the rest are about as many as `members`.
         if tree is not None:
             rows = np.sort(np.array(tree.query_ball_point(center, ball), dtype=np.int64))
         else:
@@ -341,13 +341,13 @@ def move_landmarks(
     Parameters
     ----------
     points : float64 ndarray of shape (s, d)
-        Where the error is measured.
+        Points at which the error is measured.
     landmarks : float64 ndarray of shape (k, d)
-        Where to start.
+        Initial landmarks.
     kernel : callable
         The Gaussian kernel matrix between two arrays of points.
     bandwidth : float
-        Its bandwidth.
+        Bandwidth of the kernel.
     n_threads : int
 
     Notes
@@ -365,13 +365,13 @@ def move_landmarks(
     if start == 0:
         return landmarks
 
-    # In bandwidths from the start, and relative to its error, so that units do not matter.
+    # In bandwidths from the start, and relative to the initial error, so that units do not matter.
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         places = landmarks + bandwidth * flat.reshape(landmarks.shape)
         try:
             error, gradient = trace_error(points, places, kernel, bandwidth, n_threads)
         except LinAlgError:
-            # Landmarks that coincide after too long a step are worse than none.
+            # After too long a step, landmarks may coincide: score them as if there were none.
             return len(points) / start, np.zeros_like(flat)
         return error / start, bandwidth / start * gradient.ravel()
 

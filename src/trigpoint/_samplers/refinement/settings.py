@@ -21,7 +21,7 @@ from trigpoint._numerics.blocks import Report, one_blas_thread, reporter, thread
 from trigpoint._numerics.gaussian import resolve_kernel_bandwidth
 from trigpoint._samplers.refinement.search import ExchangeSearch, RefinementResult
 
-# Most sweeps if no number is given.
+# Maximum number of sweeps if none is given.
 _MOST_SWEEPS = 20
 
 
@@ -35,10 +35,9 @@ class Refinement(BaseEstimator):
       [1]_), the best first, until none is left. This is a search: the landmarks are no longer a
       sample, although their start and candidates are random.
     - ``"determinant"``: at random, with the probabilities of a Markov chain whose distribution is
-      the annealed determinantal one, ``p(J) ~ det(K_JJ)^s`` (section 2.2 of [1]_, [2]_). With
-      `exponent` s = 1 the result approaches a draw from the k-DPP, and s below 1 moves it toward
-      uniform sampling: it stays a sample. With large s it is a search for the set of largest
-      volume.
+      the annealed determinantal one, ``p(J) ~ det(K_JJ)^s`` (section 2.2 of [1]_, [2]_). The result
+      is still a sample: with `exponent` s = 1 it approaches a draw from the k-DPP, and s below 1
+      moves it toward uniform sampling. A large s searches for the set of largest volume.
 
     Parameters
     ----------
@@ -50,17 +49,17 @@ class Refinement(BaseEstimator):
     exponent : float, default=1.0
         The power s > 0 of the determinant.
     snap : bool, default=True
-        Whether landmarks stay data points. Otherwise they are moved after the last sweep, all at
-        once, down the gradient of the trace error. In high dimension that helps a lot, as averaging
-        points does; it takes about twenty steps of O(k (k + d)) work for every measured point.
+        Whether landmarks remain data points. Otherwise they are moved jointly after the last sweep,
+        down the gradient of the trace error. That helps a lot in high dimension, as averaging
+        points does, and takes about twenty steps of O(k (k + d)) work per measured point.
 
     Notes
     -----
     Everything an exchange needs is kept in tables of neighboring landmarks (about thirty, or all if
-    there are at most 160) and their candidates. Every exchange turns the tables of one set into
-    those of the next: O(t^2) work for a table of size t, independent of the number of points, with
-    no matrix to invert. If the kernel reaches only some of the landmarks, tables are computed from
-    nearby points alone, and the cost of a sweep grows little faster than k. Exchanges are then
+    there are at most 160) and their candidates. An exchange updates the tables in O(t^2) for a
+    table of size t, independent of the number of points and without inverting a matrix. If the
+    kernel reaches only some of the landmarks, tables are computed from nearby points only, and
+    the cost of a sweep grows little faster than k. Exchanges are then
     judged approximately: landmarks beyond three bandwidths (six for ``"determinant"``) and points
     beyond one are ignored. If the kernel reaches a third of the landmarks or more, a matrix of k
     columns is maintained instead, and nothing is ignored.
@@ -109,7 +108,7 @@ class Refinement(BaseEstimator):
         n_jobs: int | None = None,
         verbose: Any = False,
     ) -> RefinementResult:
-        """Refine landmarks, however they were chosen.
+        """Refine landmarks from any source.
 
         Parameters
         ----------
@@ -118,7 +117,7 @@ class Refinement(BaseEstimator):
         indices : array-like of int of shape (k,)
             Rows of the landmarks, all different points.
         bandwidth : float or None, default=None
-            Bandwidth sigma of the Gaussian kernel that the landmarks are to approximate. ``None``
+            Bandwidth sigma of the Gaussian kernel that the landmarks should approximate. ``None``
             takes twice the radius of the ball that holds a landmark's share of the points.
         random_state : None, int, RandomState or Generator, default=None
             Seed. The same seed gives the same landmarks with any number of threads.
@@ -143,7 +142,7 @@ class Refinement(BaseEstimator):
         return self.run(X, rows, bandwidth, rng, n_threads, report)
 
     def check(self) -> None:
-        """Refuse parameters that are out of range."""
+        """Raise an error if a parameter is out of range."""
         if self.n_sweeps is not None:
             check_count("n_sweeps", self.n_sweeps)
         check_choice("criterion", self.criterion, ("trace", "determinant"))
@@ -165,12 +164,12 @@ class Refinement(BaseEstimator):
         n_threads: int,
         report: Report,
     ) -> RefinementResult:
-        """Refine landmarks among points that have been validated.
+        """Refine landmarks among validated points.
 
-        For samplers, whose parameter for the bandwidth is called `kernel_bandwidth`.
+        Called by samplers, whose bandwidth parameter is named `kernel_bandwidth`.
         """
         n_sweeps = _MOST_SWEEPS if self.n_sweeps is None else self.n_sweeps
-        # Rounding of products must not depend on how many threads share them.
+        # Rounding of products must not depend on the number of threads.
         with one_blas_thread():
             search = ExchangeSearch(
                 X,
@@ -206,7 +205,7 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
 
 
 def resolve_refinement(refine: Any) -> Refinement | None:
-    """Return the refinement that a sampler's `refine` asks for."""
+    """Return the refinement for a sampler's parameter `refine`, if any."""
     if isinstance(refine, Refinement):
         refine.check()
         return refine
