@@ -358,7 +358,7 @@ def test_only_numbers_are_stored(X, tmp_path):
             return {"words": np.array(["a", {}], dtype=object)}
 
     emb = tp.KernelPCA(landmarks=60, metric=Words(), random_state=0).fit(X)
-    with pytest.raises(TypeError, match=r"'words' of type object, .* holds numbers alone"):
+    with pytest.raises(TypeError, match=r"'words' of type object, .* holds only numbers"):
         emb.save(tmp_path / "model.trig")
     assert not list(tmp_path.iterdir())
 

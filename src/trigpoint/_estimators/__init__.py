@@ -1,4 +1,4 @@
-"""The estimators, and what is done with several of them."""
+"""Estimators, and functions that compare, save or configure them."""
 
 from trigpoint._estimators.annotated import fit_anndata as fit_anndata
 from trigpoint._estimators.comparison import compare_methods as compare_methods

@@ -1,4 +1,4 @@
-"""Embeddings of annotated data, written where scanpy looks for them."""
+"""Embeddings of AnnData objects, stored where scanpy looks for them."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ def fit_anndata(
     adata : AnnData
         The cells, in memory or backed by a file.
     estimator : estimator or None, default=None
-        What to fit, such as `DiffusionMaps`; ``None`` takes ``LandmarkMap(random_state=0)``, a map
-        for visualization.
+        The estimator to fit, such as `DiffusionMaps`; ``None`` takes
+        ``LandmarkMap(random_state=0)``, a map for visualization.
     use_rep : str or None, default=None
         The entry of ``obsm`` to embed, or ``"X"``; ``None`` takes ``X_pca`` if there is one.
     key_added : str, default="trigpoint"
-        What the results are called.
+        Name of the results.
 
     Returns
     -------
@@ -40,13 +40,13 @@ def fit_anndata(
 
     Notes
     -----
-    With the default name, these are added to `adata`, and replace what has the same names:
+    With the default name, these entries are added to `adata`, or replaced if they exist:
 
     - ``obsm["X_trigpoint"]``: the coordinates, which ``sc.pl.embedding(adata, "trigpoint")`` draws;
-    - ``obs["trigpoint_landmark"]``: whether a cell is a landmark, if these are cells;
+    - ``obs["trigpoint_landmark"]``: whether a cell is a landmark, if landmarks are cells;
     - ``uns["trigpoint"]``: ``params``, ``landmark_embedding``, ``landmark_indices``, and
-      ``connectivities``, the weights between landmarks, if the estimator has a graph. It links
-      landmarks and not cells, so it is not in ``obsp``.
+      ``connectivities``, the weights between landmarks, if the estimator has a graph. They link
+      landmarks, not cells, and are therefore not in ``obsp``.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def fit_anndata(
 
 
 def _plain(estimator: BaseEstimator) -> dict[str, Any]:
-    """Parameters that were set, as files can hold them."""
+    """Return the parameters that were set, as values that files can store."""
     parameters = estimator.get_params(deep=False)
     return {
         name: value if isinstance(value, (bool, int, float, str)) else " ".join(str(value).split())

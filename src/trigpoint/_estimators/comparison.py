@@ -1,4 +1,4 @@
-"""Several methods fitted to a sample of the rows, to see which preserves most neighborhoods."""
+"""Comparison of methods on a sample of the rows, by the neighborhoods that they preserve."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,13 +31,13 @@ _COMPARED_METHODS: tuple[type[Embedding], ...] = (
     LandmarkMap,
 )
 
-# Rows that methods are fitted to, and those of them whose neighborhoods are compared: enough for
-# differences of 0.01, and few enough for seconds.
+# Rows to fit methods to, and rows among them to compare neighborhoods of: enough to resolve
+# differences of 0.01, and few enough to take seconds.
 COMPARED_ROWS, _COMPARED = 20_000, 1_000
 _SAMPLE_BYTES = 2**27
 FEWEST_TO_COMPARE = 20
 
-# Neighbors in the graph that distances are measured along.
+# Neighbors in the graph along which distances are measured.
 _NEIGHBORS = 10
 
 _MOST_COMPONENTS = 3
@@ -56,7 +56,7 @@ def compare_methods(
     """Compare the methods that visualize data by the neighborhoods that they preserve.
 
     Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 rows with the same
-    landmarks, and the neighborhoods of 1,000 of these rows are compared. It takes seconds for any
+    landmarks, and the neighborhoods of 1,000 of these rows are compared. This takes seconds for any
     number of rows.
 
     Parameters
@@ -161,7 +161,7 @@ def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, 
     if distinct_rows(points, 1) is not None:
         raise ParameterValueError(
             f"all rows of {source.name} that were read coincide, so there is nothing to embed: "
-            "check how the data was made",
+            "check how the data was prepared",
             "X",
         )
     return rows, Pool(points, source.n, rows, space)

@@ -31,30 +31,30 @@ from trigpoint._spectrum import (
     redundant_columns,
 )
 
-# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
+# Smallest eigenvalue for the extension to divide by; below it, coordinates would be noise.
 _MIN_EIGENVALUE = 1e-6
 
-# The automatic kernel of a complete graph is narrowed until all eigenvalues are above this, or its
-# edges weigh less than this on average.
+# The automatic kernel of a complete graph is narrowed until all eigenvalues exceed the first value,
+# or the mean weight of edges is below the second.
 _GOOD_EIGENVALUE = 1e-3
 _LEAST_MEAN_WEIGHT = 0.01
 
-# Neighbors in a sparse graph where points spread in more directions than there are coordinates. A
+# Neighbors in a sparse graph if points spread in more directions than there are coordinates. A
 # surface always counts as having enough coordinates.
 _SURFACE_DIMENSION = 2
 _SPARSE_NEIGHBORS = 5
-# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
+# Neighbors for many coordinates, if a graph of nearest neighbors is requested.
 _DENSE_NEIGHBORS = 200
 
 # Complete graphs up to this many landmarks: 200 MB.
 _COMPLETE_MAX = 4000
-# Most coordinates per column for a complete graph. With more, only fine detail is left to
-# distinguish, and the wide kernel of a complete graph has lost it.
+# Most coordinates per column for a complete graph. More coordinates resolve only fine detail, which
+# the wide kernel of a complete graph has lost.
 _COMPLETE_PER_COLUMN = 4
 
 
 class MarkovEmbedding(GraphEmbedding):
-    """The estimators whose coordinates are eigenvectors of a random walk on the landmark graph."""
+    """Base of estimators whose coordinates are eigenvectors of a random walk on the graph."""
 
     _selects = True
 
@@ -143,10 +143,9 @@ class LaplacianEigenmaps(MarkovEmbedding):
     n_components : int, default=2
         Number of coordinates, l.
     landmarks : None, int, "auto", sampler, index array or point array, default=None
-        The number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for as many as keep its
-        trace error within one percent; a sampler to draw them with; row numbers; or the landmark
-        points themselves. ``None`` draws 1,000, or takes every distinct point if there are no
-        more than that.
+        The number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for the fewest that keep
+        its trace error within 1 %; a sampler; row numbers; or landmark points. ``None`` draws
+        1,000, or takes every distinct point if there are no more than that.
     graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; a graph object
         such as ``KNNGraph(20)``; or a symmetric (k, k) matrix of weights. ``"auto"`` takes nearest
@@ -157,13 +156,13 @@ class LaplacianEigenmaps(MarkovEmbedding):
         six to 64 coordinates that are more than `dimension_`. The candidate that preserves most
         neighbors of 2,000 points is taken (`tried_`).
     eigenvectors : {"auto", "leading", "independent"}, default="auto"
-        The first eigenvectors, as in the paper, or the first that are not functions of earlier
+        The leading eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
         ``"auto"`` takes independent ones for up to three coordinates.
     extension : {"auto", "smooth", "graph", "all", "published"} or int, default="auto"
         How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
         planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
-        eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others take
+        eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others are
         weighted sums: over the graph neighbors of the three nearest landmarks, which maps each
         landmark exactly to its eigenvectors; over all landmarks; or over the given number of
         nearest ones. ``"published"`` sums over all landmarks by the formula of the paper, and needs
@@ -172,11 +171,11 @@ class LaplacianEigenmaps(MarkovEmbedding):
         up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
         points per landmark, or ``"graph"``.
     metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
-        Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
+        Distance between points. ``"cosine"`` is for vectors whose length is irrelevant, such as
         text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for
         columns of different units, which are divided by their standard deviations. An object with
-        ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a distance of
-        your own. `landmarks_` are rows after this step.
+        ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a custom
+        distance. `landmarks_` are rows after this step.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the pool and the landmarks.
     n_jobs : int or None, default=None
@@ -281,7 +280,7 @@ class DiffusionMaps(MarkovEmbedding):
     n_components, landmarks, graph
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
-        How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
+        Strength of the normalization by the landmarks' density, from 0 (none) to 1 (full).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
     extension, metric, random_state, n_jobs, verbose
@@ -298,8 +297,8 @@ class DiffusionMaps(MarkovEmbedding):
 
     Notes
     -----
-    Up to three coordinates are eigenvectors that are not functions of earlier ones; more are the
-    leading ones.
+    Up to three coordinates are eigenvectors that are not functions of earlier ones; more than three
+    are the leading eigenvectors.
 
     References
     ----------

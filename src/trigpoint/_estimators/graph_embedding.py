@@ -1,14 +1,13 @@
 """Estimators that embed a neighborhood graph of the landmarks, and the choice of that graph.
 
-No rule predicts well, from the dimension and number of points, how many neighbors suit them or
-whether the surface on which they lie can be unrolled. With ``graph="auto"``, several graphs are
-fitted, and the one whose embedding of some points preserves most neighbors is taken. Rules decide
-what is tried first, and what is taken where nothing is tried.
+The dimension and number of points do not predict how many neighbors suit them or whether the
+surface on which they lie can be unrolled. With ``graph="auto"``, several graphs are fitted, and the
+one whose embedding of a sample preserves most neighbors is taken. Rules decide which graph is the
+first candidate, and which is taken without model selection.
 
-A 2-D embedding and a set of features ask for different things. For a few coordinates, a sparse
-graph follows the shape of the data. For many coordinates, what counts is how well they replace the
-columns of the data: every landmark is linked to every other by a wide kernel, and supports every
-point.
+2-D embeddings and feature sets have different needs. For a few coordinates, a sparse graph follows
+the shape of the data. Many coordinates should replace the columns of the data: every landmark is
+linked to every other by a wide kernel, and supports every point.
 """
 
 import logging
@@ -41,35 +40,35 @@ from trigpoint._spaces import Space
 
 logger = logging.getLogger(__name__)
 
-# Most coordinates of a visualization, and of those in which redundant eigenvectors are skipped.
+# Most coordinates of a visualization, and most for which redundant eigenvectors are skipped.
 MOST_VISUAL = 5
 SHOWN = 3
 
-# Neighbors in a sparse graph where there are coordinates for all directions in which points spread.
+# Neighbors in a sparse graph if there are coordinates for all directions in which points spread.
 ROOMY_NEIGHBORS = 10
 
 # Fewest points per landmark for a smooth extension.
 _POINTS_PER_LANDMARK = 2
 
-# Nearest neighbors whose graphs are tried for any visualization, and the most landmarks and
-# coordinates. With more of them, the eigenvectors of all graphs would take longer than all else.
+# Candidate graphs for any visualization, and the most landmarks and coordinates. With more, the
+# eigenvectors of all candidates would take longer than the rest of the fit.
 _TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
 MOST_NEIGHBORS = max(count for _, count in _TRIED)
 _MOST_LANDMARKS, _MOST_COORDINATES = 1000, 64
 
-# Points in the comparison, at most and at least, the numbers that these may have in all, and the
-# neighbors of each that an embedding should preserve.
+# Most and fewest points in the comparison, the most numbers they may have in total, and the
+# neighbors per point that an embedding should preserve.
 _COMPARED, _FEWEST = 2000, 200
 _MOST_NUMBERS = 2**23
 _NEIGHBORS = 10
 
-# How much more of the neighbors another graph must preserve than the one that the rules propose:
-# twice what another sample of points makes of the difference. How much less a smooth extension may
-# preserve: one of a surface that preserves a few more neighbors may be uneven, with holes.
+# Additional share of neighbors that another graph must preserve to replace the proposal of the
+# rules: twice the variation between samples. Bonus of a smooth extension: others may preserve a few
+# more neighbors of a surface and yet be uneven, with holes.
 _CLEARLY = 0.02
 _SMOOTHER = 0.01
 
-# Shares of neighbors preserved at which nothing else is tried.
+# Shares of neighbors preserved above which no other candidate is tried.
 _GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
 
 Fitted = tuple[Fit, Extension]
@@ -86,7 +85,7 @@ class Candidate(NamedTuple):
     extensions : list
         The extensions to try with it.
     roomy : int
-        Neighbors that the graph may grow to if it is disconnected; 0 keeps it as it is.
+        Neighbors that the graph may take if it is disconnected; 0 leaves it unchanged.
     """
 
     graph: Any
@@ -95,14 +94,14 @@ class Candidate(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What ``"auto"`` stands for.
+    """Values that ``"auto"`` resolves to.
 
     Attributes
     ----------
     graph : str
         A key of `NAMED_GRAPHS`.
     n_neighbors : int
-        For a graph of nearest neighbors, also one that is given by the name of its metric.
+        For a graph of nearest neighbors, including one given by the name of its metric.
     extension : str
     """
 
@@ -112,13 +111,13 @@ class Rules(NamedTuple):
 
 
 class GraphEmbedding(Embedding):
-    """The estimators that embed a neighborhood graph of the landmarks."""
+    """Base of estimators that embed a neighborhood graph of the landmarks."""
 
     graph: Any
 
-    # Whether graph and extension may be left to model selection.
+    # Whether model selection may choose graph and extension.
     _selects = False
-    # A parameter of the estimators whose coordinates are eigenvectors of a random walk.
+    # A parameter of estimators whose coordinates are eigenvectors of a random walk.
     eigenvectors = "auto"
 
     def _check_parameters(self) -> Space:
@@ -149,14 +148,14 @@ class GraphEmbedding(Embedding):
 
     @abstractmethod
     def _rules(self, dimension: float, d: int, k: int, by_dimension: str) -> Rules:
-        """Return what ``"auto"`` stands for, given the local dimension and number of columns.
+        """Resolve ``"auto"``, given the local dimension and the number of columns.
 
         `by_dimension` is the extension that suits a few coordinates.
         """
 
     @abstractmethod
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
-        """Embed the landmarks from their graph; `dimension` and others are filled in later."""
+        """Embed the landmarks from their graph; `dimension` and other fields are set later."""
 
     @abstractmethod
     def _weighted(self, fit: Fit) -> Extension:
@@ -167,10 +166,9 @@ class GraphEmbedding(Embedding):
         why = f"there are {k:,} landmarks"
         check_count("n_components", self.n_components, high=k - 1, why=why)
         dimension = local_dimension(pool.points, k)
-        # Planes, unless a point varies in more directions than there are coordinates: a plane takes
-        # the mean over the others, and mixes classes that a mean of the nearest landmarks keeps
-        # apart. With hardly more points than landmarks there is little to smooth, and coordinates
-        # are eigenvectors.
+        # Planes, unless points vary in more directions than there are coordinates: a plane averages
+        # over the remaining directions, and mixes classes that the nearest landmarks separate. With
+        # hardly more points than landmarks, there is little to smooth.
         has_planes = d <= TREE_MAX_DIMENSION and dimension < self.n_components + 0.5
         is_smooth = has_planes and pool.n >= _POINTS_PER_LANDMARK * k
         rules = self._rules(dimension, d, k, "smooth" if is_smooth else "graph")
@@ -203,11 +201,11 @@ class GraphEmbedding(Embedding):
     def _candidates(
         self, points: Points, k: int, dimension: float, first: Any, extension: Any
     ) -> list[Candidate]:
-        """Return the proposal of the rules, and other graphs to try if everything is left open.
+        """Return the proposal of the rules, and other candidates if all parameters are ``"auto"``.
 
-        No others are tried for many landmarks or few points.
+        There are no others for many landmarks or few points.
         """
-        # A graph by rule that is disconnected may take a few more neighbors.
+        # If the graph proposed by the rules is disconnected, it may take a few more neighbors.
         roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
         parameters = self.graph, self.extension, self.eigenvectors
         is_open = self._selects and all(isinstance(v, str) and v == "auto" for v in parameters)
@@ -217,16 +215,16 @@ class GraphEmbedding(Embedding):
             return [Candidate(first, [extension], roomy)]
         if count <= SHOWN:
             for metric, n_neighbors in _TRIED:
-                # Planes through few neighbors are uneven, and may still preserve more neighbors.
+                # No planes through few neighbors: uneven, although they may preserve more of them.
                 tried = ["graph"] if n_neighbors < ROOMY_NEIGHBORS else [extension, "graph"]
                 others.append(Candidate(KNNGraph(n_neighbors, metric=metric), tried))
             if extension == "graph":
-                # On a surface, the same goes for these, and masses would be noise. But diverse
-                # landmarks are as dense at the fringe of a cloud as in its core.
+                # Not on a surface, where these are also uneven, and masses are noise. In a cloud,
+                # diverse landmarks are as dense at the fringe as in the core.
                 others.append(Candidate(KNNGraph(5, metric="euclidean"), ["graph"]))
                 others.append(Candidate(KNNGraph(5, by_mass=True), ["graph"]))
             others.append(Candidate(CompleteGraph(), ["all"]))
-        # Where points spread in more directions than there are features, all pairs preserve most.
+        # If points spread in more directions than there are features, all pairs preserve most.
         elif MOST_VISUAL < count <= _MOST_COORDINATES and dimension < count + 0.5:
             others.append(Candidate(KNNGraph(200, metric="euclidean"), ["all"]))
             others.append(Candidate(KNNGraph(20, metric="euclidean"), ["graph"]))
@@ -260,7 +258,7 @@ class GraphEmbedding(Embedding):
         if not hasattr(graph, "build"):
             built = precomputed_graph(graph, landmarks.points)
         elif isinstance(graph, KNNGraph):
-            # Candidates share what is found about the neighbors of landmarks.
+            # Candidates share the neighbor search among landmarks.
             built = graph.linked(landmarks, search, candidate.roomy)
         elif isinstance(graph, CompleteGraph):
             built = graph.linked(landmarks)
@@ -313,8 +311,8 @@ def select(
     """Return the best of several fits with its extension, and the share that each preserves.
 
     The first is taken if it is good, or unless another is clearly better. Others may fail. If the
-    first is connected, then so are the points, and the bridges of a sparser graph are edges like
-    others. If not, only graphs without bridges are considered.
+    first graph is connected, then so is the data, and bridges of sparser graphs are ordinary edges.
+    If not, only graphs without bridges are considered.
     """
     most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
     sample = sample_points(points, most, np.random.default_rng(0))
@@ -360,7 +358,7 @@ def select(
 def _preserved(
     extension: Extension, sample: Points, neighbors: np.ndarray, n_threads: int
 ) -> float:
-    """Return the share of the `neighbors` of some points that are neighbors in the embedding."""
+    """Return the share of the `neighbors` of a sample that are neighbors in the embedding."""
     found = _neighbors(extension(sample)[0], n_threads)
     return float((found[:, :, None] == neighbors[:, None]).any(axis=2).mean())
 
@@ -375,7 +373,7 @@ def _neighbors(points: Points, n_threads: int) -> np.ndarray:
     else:
         rows = nearest(points, points, m, n_threads)[1]
     itself = rows == np.arange(len(rows))[:, None]
-    # Among many duplicates of a point, it may not be found itself.
+    # A point with many duplicates may not be among its own neighbors.
     itself[~itself.any(axis=1), -1] = True
     return rows[~itself].reshape(len(rows), _NEIGHBORS)
 

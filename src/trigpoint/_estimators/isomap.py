@@ -1,4 +1,4 @@
-"""Isomap: geodesics over the landmark graph."""
+"""Isomap: classical scaling of geodesics over the landmark graph."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +15,11 @@ from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import AllLandmarks, support_of
 from trigpoint._spectrum import classical_scaling
 
-# Neighbors of each landmark, and how many landmarks there should be for each of them.
+# Fewest and most neighbors of each landmark, and landmarks per neighbor in between.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
-# A landmark this many times as far from the middle as most swamps float64 precision.
+# A landmark this many times farther from the center than most swamps float64 precision.
 _FAR = 1e5
 
 
@@ -31,8 +31,8 @@ class Isomap(GraphEmbedding):
     n_components, landmarks
         As for `LaplacianEigenmaps`.
     graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
-        As for `LaplacianEigenmaps`; ``"auto"`` links 20 nearest landmarks by Bhattacharyya
-        distance, or one for every 25 landmarks if those are fewer, but at least 10.
+        As for `LaplacianEigenmaps`; ``"auto"`` links each landmark to its nearest neighbors by
+        Bhattacharyya distance: one per 25 landmarks, at least 10 and at most 20.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
         ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise a point's geodesics
         start at some landmarks: with ``"graph"``, at the graph neighbors of its three nearest
@@ -63,7 +63,7 @@ class Isomap(GraphEmbedding):
     (3000, 2)
     """
 
-    # With straight lines to every landmark, there would be no geodesics.
+    # Not "all": straight lines to every landmark would bypass the geodesics.
     _extensions = ("auto", "smooth", "graph")
     _unhelpful = frozenset({"Isomap"})
 
@@ -89,8 +89,8 @@ class Isomap(GraphEmbedding):
         self.verbose = verbose
 
     def _rules(self, dimension: float, d: int, k: int, by_dimension: str) -> Rules:
-        # Over fewer neighbors, paths zigzag and are longer than they should be; but if there are
-        # few landmarks, many neighbors reach across gaps.
+        # With fewer neighbors, paths zigzag and are too long; with few landmarks, many neighbors
+        # reach across gaps.
         count = min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
         return Rules("bhattacharyya", count, by_dimension)
 
@@ -120,7 +120,7 @@ class Isomap(GraphEmbedding):
         check_division(fit.spectrum)
         k, paths = len(fit.landmarks.points), fit.extras.get("geodesics")
         if paths is None:
-            # Computed paths would take memory that the size of the file does not announce.
+            # Computing the paths would take more memory than the size of the file suggests.
             require(k <= MOST_COMPUTED, "paths")
         else:
             require(paths.shape == (k, k) and paths.dtype.kind == "f", "paths")
@@ -170,7 +170,7 @@ def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
 
 
 def _far_landmark(points: np.ndarray) -> int | None:
-    """A landmark so far away that rounding hides the distances between the others, if any."""
+    """Return a landmark so far away that rounding hides other distances, if there is one."""
     distances = np.abs(points - np.median(points, axis=0)).max(axis=1)
     farthest = int(distances.argmax())
     return farthest if distances[farthest] > _FAR * np.median(distances) else None

@@ -1,4 +1,4 @@
-"""Kernel PCA: no graph, the whole kernel of the landmarks."""
+"""Kernel PCA of the landmarks, without a graph."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,8 +38,8 @@ class KernelPCA(Embedding):
     bandwidth : float or None, default=None
         Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
     extension : "all" or int, default="all"
-        Evaluate the kernel between a point and all landmarks, or only this many nearest ones (the
-        others count as 0, which saves time when the bandwidth is small).
+        Evaluate the kernel between a point and all landmarks, or only this many nearest ones. The
+        others count as 0, which saves time when the bandwidth is small.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 

@@ -24,15 +24,15 @@ from trigpoint._pool import Pool, all_projected
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._spaces import Space
 
-# Points per landmark that are enough to count what it stands for, and the fewest for affinities
-# from the points that landmarks share.
+# Points per landmark sampled to estimate masses, and the fewest for affinities from the points that
+# landmarks share.
 _COUNTED = 10
 _SHARED = 2
 
-# Up to this local dimension, and from so many landmarks on, a map starts from geodesic distances
-# between some of them: left to itself, the layout would cut surfaces into pieces that never find
-# each other. The root mean square radius of the start is this many times the square root of the
-# number of landmarks, about that of finished maps.
+# Up to this local dimension, and from this many landmarks on, a map starts from geodesic distances
+# between at most this many landmarks; otherwise the layout would tear surfaces apart for good. The
+# last value is the root mean square radius of the start, relative to the square root of the number
+# of landmarks; finished maps have about the same radius.
 _SURFACE_DIMENSION = 3.0
 _FEWEST_OF_SURFACE = 50
 _GEODESIC_LANDMARKS = 1_000
@@ -48,7 +48,7 @@ _DEFAULT_NEIGHBORS = 10
 # Maps are for visualization.
 _MOST_COMPONENTS = 3
 
-# Most steps of a layout.
+# Maximum number of steps of a layout.
 _MOST_STEPS = 10**6
 
 
@@ -66,19 +66,19 @@ class LandmarkMap(Embedding):
         Number of coordinates.
     landmarks : None, int, "auto", sampler, row numbers or points, default=None
         As for `LaplacianEigenmaps`, except that ``None`` draws 10,000, or takes all distinct points
-        if there are no more.
+        if there are no more than that.
     n_neighbors : int, default=10
-        Number of nearest landmarks of a point that it pulls together. Where landmarks represent
-        fewer than two points each, a third of the perplexity.
+        Number of nearest landmarks that each point pulls together. If landmarks represent fewer
+        than two points each, the perplexity is three times this number.
     exaggeration : float, default=1.0
         Attraction relative to standard t-SNE. Values between 2 and 4 merge groups and reveal how
         they connect.
     n_iter : int, default=500
-        Steps of the layout. The first quarter is exaggerated by 12, except on surfaces.
+        Number of steps of the layout. The first quarter is exaggerated by 12, except on surfaces.
     refine : int, default=0
-        Further steps with all rows, from their positions among the landmarks. Every distinct row
-        then becomes a landmark: more neighbors are preserved, and time, memory and the model file
-        grow with the number of rows.
+        Number of further steps with all rows, from their positions among the landmarks. Every
+        distinct row then becomes a landmark: more neighbors are preserved, and time, memory and the
+        model file grow with the number of rows.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
@@ -131,10 +131,10 @@ class LandmarkMap(Embedding):
         self.verbose = verbose
 
     _default_landmarks = 10_000
-    # Drawing 10,000 landmarks of 50 columns takes 5 s from 20 rows per landmark, and 13 s from 64.
+    # Drawing 10,000 landmarks in 50 columns takes 5 s with 20 rows per landmark and 13 s with 64.
     _rows_per_landmark = 20
     _most_columns = 50
-    # Points are interpolated in one way.
+    # There is a single extension.
     extension = "auto"
     # Principal components and searches among all points need every coordinate.
     _takes_sparse = False
@@ -195,11 +195,11 @@ class LandmarkMap(Embedding):
         return fit, self._extension(fit)
 
     def _geodesic_start(self, inside: np.ndarray, rows: np.ndarray | None, run: Run) -> np.ndarray:
-        """Return positions of the landmarks (k, l) by Isomap, which keeps the global shape."""
+        """Return positions (k, l) of the landmarks by Isomap, which preserves the global shape."""
         pool = Pool(inside.astype(np.float64))
         isomap = Isomap(self.n_components)
-        # Connected components that Isomap has to join are separated again by the layout, so its
-        # warnings are dropped with its run.
+        # The layout separates connected components that Isomap has to join, so Isomap's warnings
+        # are dropped with its run.
         own = Run(int(run.rng.integers(2**31)), run.n_threads, False)
         some = min(_GEODESIC_LANDMARKS, len(inside))
         chosen = draw_landmarks(some, pool, own)
@@ -226,9 +226,9 @@ class LandmarkMap(Embedding):
                 masses[:] += np.bincount(found[:, 0], minlength=k)
                 yield found, squares
 
-        # A point near one landmark alone pulls none together.
+        # With one neighbor per point, no landmarks would be pulled together.
         if count > 1 and len(sample) >= _SHARED * k:
-            # Landmarks themselves count, too, so that none without nearby points is left alone.
+            # Landmarks count as points, too, so that those without nearby points are attracted.
             own_blocks = nearest_landmarks(inside, inside, count + 1, run.n_threads)
             joint = shared_affinities(k, chain(counted_blocks(), own_blocks))
             return np.maximum(masses, 1.0), joint
@@ -250,7 +250,7 @@ class LandmarkMap(Embedding):
         rows, masses = first[order], counts[order].astype(np.float64)
         points, inside = full[rows], everything[rows]
         start, _ = extend(self._extension(fit), points.astype(np.float64), run.n_threads)
-        # A map of more points is larger, at the same distance between neighbors.
+        # With the same distance between neighbors, a map of more points is larger.
         start *= np.sqrt(len(rows) / len(fit.landmarks.points))
         searched = None if pool.projection is None else inside
         perplexity = _PERPLEXITY * self.n_neighbors

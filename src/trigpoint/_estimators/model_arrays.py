@@ -1,4 +1,4 @@
-"""A fit as named arrays, and back; what is read from a file is checked against the rest."""
+"""Conversion of a fit to named arrays and back, with consistency checks of arrays from files."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -7,27 +7,27 @@ from trigpoint._common.checks import check_magnitude
 from trigpoint._common.records import Fit, LandmarkGraph, Landmarks, Spectrum
 from trigpoint._graphs.complete import complete_graph, distances_between
 
-# Covariances are only for reports and plots. Full ones are saved up to this many dimensions, where
-# they hold as many times the numbers of the landmarks.
+# Covariances are only for reports and plots. Full ones, which take d times the memory of the
+# landmarks, are saved up to this dimension.
 _COVARIANCES = 16
 
-# A graph of all pairs is left out, and computed again from the landmarks, up to this many of them:
-# 400 MB. With more, or if the extension follows the graph, which takes several times that memory,
-# it is stored, so that loading takes memory in proportion to the file.
+# Up to this many landmarks, a complete graph is computed again, not stored: 400 MB. With more, or if
+# the extension follows the graph, which takes several times that memory, it is stored, so that
+# memory for loading is proportional to the size of the file.
 MOST_COMPUTED = 4000
 
-# Largest number whose square is finite, and arrays of lengths.
+# Largest number with a finite square, and the arrays that hold lengths.
 _LARGEST = np.sqrt(np.finfo(np.float64).max)
 _LENGTHS = "spectrum.coordinates", "graph.weights.data", "graph.lengths.data", "graph.bandwidths"
 
 _OF_MATRIX = "data", "indices", "indptr"
 
-# What the arrays of one estimator alone are called in the file.
+# Prefix of estimator-specific arrays in the file.
 _EXTRAS = "extras."
 
 
 def as_arrays(fit: Fit, extras: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays that a model file stores of a fit, with these of its `extras`."""
+    """Return the arrays of a fit that a model file stores, including these `extras`."""
     points = fit.landmarks.points
     arrays = {
         "landmarks.points": points,
@@ -55,7 +55,7 @@ def as_arrays(fit: Fit, extras: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def fit_from_arrays(
     arrays: dict[str, np.ndarray], n_features: int, extended_by: str | int, has_eigenvalues: bool
 ) -> Fit:
-    """Build the record from arrays, checking their shapes and values against each other."""
+    """Build a fit from arrays, checking their shapes and values against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
     coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
@@ -76,7 +76,7 @@ def fit_from_arrays(
         shapes = (k, n_features), (k, n_features, n_features)
         require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
     graph = _graph(arrays, points, extended_by)
-    # Points were checked at the fit; other lengths have their scale. Squares must not overflow.
+    # Squares must not overflow: `fit` checked the points, and other lengths have the same scale.
     for name, array in arrays.items():
         require(bool(np.isfinite(array).all()), name)
         is_length = name in _LENGTHS or name.startswith(_EXTRAS)
@@ -88,7 +88,7 @@ def fit_from_arrays(
 
 
 def check_division(spectrum: Spectrum) -> None:
-    """Refuse coordinates that would overflow in an extension that divides by the eigenvalues."""
+    """Refuse coordinates that would overflow when the extension divides by the eigenvalues."""
     limits = _LARGEST * np.minimum(spectrum.eigenvalues, 1.0)
     require(bool((np.abs(spectrum.coordinates) <= limits).all()), "eigenvalues")
 
@@ -116,7 +116,7 @@ def _is_computed(k: int, extended_by: str | int) -> bool:
 
 
 def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
-    """Return whether the landmarks and bandwidths alone give the same graph again."""
+    """Return whether landmarks and bandwidths determine the graph."""
     k = len(points)
     if graph.lengths.nnz < k * (k - 1):
         return False
@@ -125,7 +125,7 @@ def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
 
 
 def as_csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
-    """Return a sparse matrix of k x k from its three arrays."""
+    """Return a sparse (k, k) matrix from its three arrays."""
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in _OF_MATRIX)
     require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
     require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
@@ -137,11 +137,11 @@ def as_csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
 
 
 def under(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin with `prefix`, by the rest of their names."""
+    """Return the arrays whose names begin with `prefix`, with the prefix removed."""
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
 def require(condition: bool, what: str) -> None:
-    """Raise an error about what a file holds unless the condition is true."""
+    """Raise an error about the contents of a file unless the condition is true."""
     if not condition:
         raise ValueError(f"its {what} are inconsistent with the rest")

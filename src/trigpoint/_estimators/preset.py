@@ -1,4 +1,4 @@
-"""The pipeline of the paper, as printed."""
+"""Pipeline of the paper, exactly as published."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def as_published(
     """Configure `LaplacianEigenmaps` as in the paper, with nothing added by this library.
 
     Landmarks are drawn from all rows by Algorithm 2 with the Welsch function. Each is linked to its
-    nearest landmarks, without the condition that they agree. Weights are Gaussian with the one
+    nearest landmarks, even if the relation is not mutual. Weights are Gaussian with the single
     bandwidth `sigma`. The coordinates are the leading eigenvectors, and other points are embedded
     by the formula of section 4.1.
 
@@ -32,14 +32,14 @@ def as_published(
     n_landmarks : int
         Number of landmarks, k.
     m : int
-        Number of neighbors of a landmark, itself included, that it repels and whose covariance is
+        Number of neighbors of a landmark, including itself, that it repels and whose covariance is
         estimated.
     sigma : float
         Bandwidth of the repulsion, of the weights, and of the extension.
     n_neighbors : int
         Number of neighbors of each landmark in the graph.
     bhattacharyya : bool, default=True
-        Whether neighbors are those by Bhattacharyya distance, or by Euclidean distance.
+        Whether neighbors are nearest by Bhattacharyya distance or by Euclidean distance.
     covariance : {"full", "diag"}, default="full"
         The paper uses diagonals for images.
     random_state : None, int, RandomState or Generator, default=None
@@ -52,10 +52,10 @@ def as_published(
 
     Notes
     -----
-    The paper leaves three things open. Here a graph that is not connected is joined by the shortest
-    edges between its components; covariances are made invertible by `KNNGraph`'s default ``ridge``;
-    and `transform` extends the landmarks like any other points. Elsewhere in this library, a
-    division by ``1 - lambda`` takes the place of the printed division by ``lambda``.
+    The paper leaves three details open. Here, a disconnected graph is joined by the shortest edges
+    between its components; covariances are made invertible by `KNNGraph`'s default ``ridge``; and
+    `transform` extends the landmarks like any other points. Elsewhere, this library divides by
+    ``1 - lambda`` instead of ``lambda``.
 
     References
     ----------

@@ -2,7 +2,7 @@
 
 The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON.
 Its size grows with the number of landmarks, not of rows. It uses the safetensors layout, which
-other programs can read. `model_arrays` turns a fit into arrays and checks what comes back.
+other programs can read. `model_arrays` converts a fit to arrays, and checks arrays that are loaded.
 """
 
 import json
@@ -42,7 +42,7 @@ _NONSENSE = (
     *(RecursionError, OverflowError, FloatingPointError),
 )
 
-# What the arrays of a space are called in the file.
+# Prefix of the arrays of a space in the file.
 _SPACE = "space."
 
 
@@ -60,8 +60,8 @@ def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
         values = np.asarray(values)
         if values.dtype.kind not in "biuf":
             raise TypeError(
-                f"metric={model.space.name} stores {name!r} of type {values.dtype}, and a model "
-                "file holds numbers alone: return arrays of numbers from arrays()"
+                f"metric={model.space.name} stores {name!r} of type {values.dtype}, but a model "
+                "file holds only numbers: return arrays of numbers from arrays()"
             )
         arrays[_SPACE + name] = values
     described = {
@@ -94,20 +94,20 @@ def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
     ----------
     path : path
     metric : object or None, default=None
-        The object that the estimator was fitted with as ``metric=``, if that was one of your own.
-        The file has its name and its arrays: if the object has a method ``from_arrays(arrays)``,
-        what that returns is used, and otherwise the object itself.
+        The custom object that the estimator was fitted with as ``metric=``, if any. The file has
+        its name and its arrays: if the object has a method ``from_arrays(arrays)``, its result is
+        used, otherwise the object.
 
     Returns
     -------
     LaplacianEigenmaps, DiffusionMaps, Isomap, KernelPCA or LandmarkMap
-        Ready to `transform`, with the same results as the saved one.
+        The fitted estimator, whose `transform` gives the same results as before saving.
 
     Raises
     ------
     FileNotFoundError
     ParameterError
-        `path` is not a path, or that of a folder; or `metric` is missing or has another name.
+        `path` is not a path, or is a folder; or `metric` is missing or has another name.
     DamagedFileError
         A `ValueError`: the file is truncated, altered, of another kind, or in a format that this
         version does not know. Nothing in the file is executed or imported.
@@ -146,7 +146,7 @@ def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
 
 
 def _given_metric(name: str, metric: Any) -> UserSpace | None:
-    """Check that a metric is passed if, and only if, the model was fitted with the user's own."""
+    """Check that a metric is passed if, and only if, the model was fitted with a custom one."""
     if name in SPACES:
         if metric is not None:
             raise ParameterValueError(
@@ -162,7 +162,7 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
     space = UserSpace(metric)
     if space.name != name:
         raise ParameterValueError(
-            f"metric is named {space.name!r} and the model was fitted with {name!r}: pass that one",
+            f"metric is named {space.name!r}, but the model was fitted with {name!r}: pass that one",
             "metric",
         )
     return space
@@ -171,7 +171,7 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
 def _restored(
     described: dict[str, Any], arrays: dict[str, np.ndarray], given: UserSpace | None
 ) -> Embedding:
-    """Build an estimator from what a file describes."""
+    """Build an estimator from the description and arrays of a file."""
     kind = _estimators()[described["estimator"]]
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
@@ -243,7 +243,7 @@ def _described(fit: Fit) -> dict[str, Any]:
         except TypeError:
             described[name] = _stand_in(name, fit)
     if isinstance(described.get("graph"), dict) and "array" in described["graph"]:
-        # A matrix belongs to specific landmarks, not to ones yet to be drawn.
+        # A matrix belongs to specific landmarks, not to landmarks yet to be drawn.
         described["landmarks"] = _stand_in("landmarks", fit)
     return described
 
@@ -254,7 +254,7 @@ def _stand_in(name: str, fit: Fit) -> Any:
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
     if name == "graph":
         return {"array": "graph.weights"}
-    # A metric of the user's own is passed to `load`; the state of a random generator has changed.
+    # A custom metric is passed to `load`; the state of a random generator has changed.
     return "euclidean" if name == "metric" else None
 
 

@@ -1,6 +1,6 @@
 """Named arrays and metadata in one safetensors file, written atomically.
 
-Nothing in such a file is ever executed, and no more than its size is allocated. It includes a
+Loading executes nothing from the file and allocates no more than its size. The file includes a
 digest of all arrays and metadata, so that any damage is detected.
 """
 
@@ -31,7 +31,7 @@ def write_tensors(
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
     metadata = metadata | {_DIGEST: _digest(entries, metadata, data)}
-    # By hand, because the library writes metadata in a different order every time.
+    # Not by the library, which writes metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     with atomic_write(path) as partial, partial.open("wb") as file:
@@ -67,7 +67,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
 
 
 def is_tensor_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is of this kind, by its first bytes or, if damaged, by its suffix."""
+    """Return whether a file is of this kind, by its first bytes or, if damaged, by its suffix."""
     path = Path(path)
     if path.suffix == ".trig" or not path.is_file():
         return path.suffix == ".trig"
@@ -77,7 +77,7 @@ def is_tensor_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _parts(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """Header and data of a well-formed file."""
+    """Return header and data of a well-formed file."""
     end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
 

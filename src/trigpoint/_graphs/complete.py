@@ -1,4 +1,4 @@
-"""The graph that links all pairs of landmarks."""
+"""Graph that links all pairs of landmarks."""
 
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
@@ -10,17 +10,16 @@ from trigpoint._graphs.graph import Graph, common_factor
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._numerics.gaussian import FEW_COLUMNS, squared_distances
 
-# Mean weight over all pairs with automatic bandwidths, and the most pairs that these are computed
-# from.
+# Mean weight over all pairs with automatic bandwidths, and most pairs to compute bandwidths from.
 _MEAN_WEIGHT = 0.4
 _PAIRS = 2**20
 
 
 class CompleteGraph(Graph):
-    """Link every landmark to every other one, by a wide kernel.
+    """Link every landmark to every other one, with a wide kernel.
 
-    For many coordinates, which are to replace the columns of the data, this preserves more of the
-    data than any graph of nearest neighbors. For a 2-D embedding it preserves less.
+    For many coordinates, which should replace the columns of the data, this preserves more of the
+    data than any graph of nearest neighbors. For a 2-D embedding, it preserves less.
 
     Parameters
     ----------
@@ -52,14 +51,14 @@ class CompleteGraph(Graph):
         return self.linked(landmarks)
 
     def linked(self, landmarks: Landmarks) -> LandmarkGraph:
-        """Do what `build` does with parameters that are known to be right."""
+        """Build the graph like `build`, without checking parameters."""
         k = len(landmarks.points)
         check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
         lengths = distances_between(landmarks.points)
         if self.bandwidth is not None:
             return complete_graph(lengths, np.full(k, float(self.bandwidth)))
-        # In proportion to the median of each landmark's distances. A part of the pairs, evenly
-        # spaced, is enough for the common factor.
+        # In proportion to the median of each landmark's distances. An evenly spaced subset of the
+        # pairs is enough for the common factor.
         reach = np.median(lengths, axis=1)
         relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[:: -(-k * k // _PAIRS)]
         factor = common_factor(relative[relative > 0], float(self.mean_weight))
@@ -67,11 +66,11 @@ class CompleteGraph(Graph):
 
 
 def distances_between(points: np.ndarray) -> np.ndarray:
-    """Distances (k, k) between all points, exactly symmetric."""
+    """Return distances (k, k) between all points, exactly symmetric."""
     points = np.asarray(points, dtype=np.float64)
     if points.shape[1] <= FEW_COLUMNS:
         return cdist(points, points)
-    # With more threads, products would be rounded otherwise.
+    # Rounding of products depends on the number of threads.
     with one_blas_thread():
         squares = squared_distances(points, points)
     distances = np.sqrt((squares + squares.T) / 2)
@@ -80,18 +79,18 @@ def distances_between(points: np.ndarray) -> np.ndarray:
 
 
 def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
-    """Link all pairs of landmarks at these distances, weighted by the larger bandwidth of each."""
+    """Link all pairs of landmarks, weighted with the larger bandwidth of each pair."""
     k, tiny = len(lengths), np.finfo(np.float64).tiny
-    # Landmarks are distinct, however close, and stay linked, however far.
+    # Lengths and weights are at least `tiny`: landmarks are distinct, and all are linked.
     weights, others = np.empty((k, k)), np.empty((k, k - 1))
-    # Block by block: with several matrices at once, a graph would take five times its memory.
+    # Block by block, since full temporaries would take five times the memory of the graph.
     for part in row_blocks(k, block_rows(8 * k)):
         larger = np.maximum(bandwidths[part, None], bandwidths)
         weights[part] = np.maximum(np.exp((lengths[part] / larger) ** 2 / -2), tiny)
         off_diagonal = np.arange(k) != np.arange(part.start, part.stop)[:, None]
         others[part] = np.maximum(lengths[part], tiny)[off_diagonal].reshape(len(larger), k - 1)
     np.fill_diagonal(weights, 1.0)
-    # From indices, since SciPy would look for zeros, which takes 20 times as long.
+    # From indices, since SciPy would search for zeros, which takes 20 times as long.
     everyone = np.arange(k, dtype=get_index_dtype(maxval=k * k))
     starts = np.arange(k + 1, dtype=everyone.dtype)
     columns = np.tile(everyone[:-1], (k, 1))

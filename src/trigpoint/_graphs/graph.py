@@ -1,4 +1,4 @@
-"""The contract of graphs, nearest neighbors, and what turns edges into a weighted graph."""
+"""Base class of graphs, nearest neighbors, and construction of weighted graphs from edges."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -26,17 +26,17 @@ _MEAN_WEIGHT = 0.2
 
 _DEFAULT_NEIGHBORS = 10
 
-# Bandwidth of a landmark, at least, in units of the median length of its edges. It is a third or a
-# half where points are spread in any usual way. Among many tight groups, each of about as many
-# landmarks as one has neighbors, so many edges are short beside their landmark's median that no
-# bandwidth gives them the mean weight; the smallest would cut the groups themselves to pieces.
+# Smallest bandwidth of a landmark, in units of the median length of its edges; a third or a half is
+# usual. With many tight groups, each of about `n_neighbors` landmarks, so many edges are shorter
+# than their landmark's median that no bandwidth gives the mean weight, and very small ones would
+# disconnect the groups.
 _LEAST_BANDWIDTH = 0.25
 
 # Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
-# Points that are counted for each landmark, the numbers that these may have in all, and bytes to
-# search at once.
+# Points per landmark sampled to estimate masses, the most numbers they may have in total, and bytes
+# to search at once.
 _COUNTED = 10
 _MOST_NUMBERS = 2**23
 _BYTES_AT_ONCE = 2**22
@@ -47,8 +47,8 @@ _NO_BRIDGES = np.empty((0, 2), dtype=np.int64)
 class Graph(BaseEstimator, ABC):
     """Base of the graphs: `build` links landmarks and weighs the edges.
 
-    An object of the user's own needs `build` alone; the other attributes ask the estimator for
-    what `build` finds in the landmarks.
+    A custom graph object only needs `build`; the other attributes tell the estimator what `build`
+    requires of the landmarks.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Graph(BaseEstimator, ABC):
         return self.covariance if self.metric == "bhattacharyya" else None
 
     def check_parameters(self) -> None:
-        """Reject parameters that are wrong for any landmarks, before any are drawn."""
+        """Reject parameters that are invalid for any landmarks, before landmarks are drawn."""
         check_choice("metric", self.metric, METRICS)
         check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
         if self.bandwidth is not None:
@@ -84,7 +84,7 @@ class Graph(BaseEstimator, ABC):
         Parameters
         ----------
         landmarks : Landmarks
-            With covariances and masses if this graph asks for them.
+            With covariances and masses if this graph requires them.
         n_threads : int, default=1
 
         Returns
@@ -101,15 +101,15 @@ class KNNGraph(Graph):
     n_neighbors : int or None, default=None
         Number of neighbors of each landmark; ``None`` takes 10, or all others if there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
-        What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
-        (section 3.3 of the paper), so that landmarks across a gap are far apart even when they are
-        close in space.
+        Distance that defines "nearest". Bhattacharyya distance compares Gaussians fitted around the
+        landmarks (section 3.3 of the paper), so landmarks across a gap are far apart even if they
+        are close in space.
     link : {"agreed", "any"}, default="agreed"
         When two landmarks are linked. ``"agreed"`` links them if each is among the other's
         `n_neighbors` nearest, or if one is in the nearer half of the other's neighbors. ``"any"``
         links them if either is among the other's nearest, as in the paper.
     covariance : {"auto", "full", "diag"}, default="auto"
-        What the Bhattacharyya distance compares: full local covariances or only their diagonals.
+        Whether the Bhattacharyya distance uses full local covariances or only their diagonals.
         ``"auto"`` takes full ones up to 32 columns and diagonals above.
     bandwidth : float or None, default=None
         Gaussian bandwidth of the weights, and of an extension by weights. ``None`` gives each
@@ -129,12 +129,12 @@ class KNNGraph(Graph):
     of the landmarks' kernel matrix. If the two ends have different bandwidths, the larger one is
     used.
 
-    With ``link="any"``, landmarks at a border keep distant neighbors for lack of nearer ones, and
-    most of those edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200 neighbors,
-    agreement removes two thirds of them. The nearer half ensures that no landmark ends up alone.
+    With ``link="any"``, landmarks at a border are linked to distant neighbors for lack of nearer
+    ones, and most of these edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200
+    neighbors, ``"agreed"`` removes two thirds. The nearer half leaves no landmark isolated.
 
-    Above a few thousand landmarks, Bhattacharyya distances are evaluated only among the Euclidean
-    nearest candidates, at least four per neighbor.
+    Above a few thousand landmarks, Bhattacharyya distances are evaluated only for the nearest
+    candidates by Euclidean distance, at least four per neighbor.
     """
 
     def __init__(
@@ -168,10 +168,10 @@ class KNNGraph(Graph):
         return self.linked(landmarks, NeighborSearch(landmarks, n_threads))
 
     def linked(self, landmarks: Landmarks, search: NeighborSearch, roomy: int = 0) -> LandmarkGraph:
-        """Do what `build` does with parameters that are known to be right.
+        """Build the graph like `build`, without checking parameters.
 
-        The `search` can be shared with other graphs of the same landmarks. If the graph would be
-        disconnected, it takes `roomy` neighbors instead if it is connected with so many.
+        The `search` can be shared with other graphs of the same landmarks. If the graph is
+        disconnected, but connected with `roomy` neighbors, it takes `roomy` neighbors.
         """
         k = len(landmarks.points)
         edges = self._edges(k, search)
@@ -227,7 +227,7 @@ def weighted_graph(
     else:
         bandwidths = np.full(k, float(bandwidth))
     weights = np.exp((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2 / -2)
-    # To the eigenvalue solver, edges this light would still leave the graph in pieces.
+    # For the eigenvalue solver, edges lighter than this leave the graph disconnected.
     heavy = weights > NEGLIGIBLE
     alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
     if bandwidth is not None and alone:
@@ -247,8 +247,8 @@ def weighted_graph(
 def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
 
-    The largest weight becomes 1, as in other graphs; otherwise coordinates, and which points count
-    as far from all landmarks, would depend on the unit of the weights.
+    The largest weight becomes 1, as in other graphs; otherwise coordinates, and the points that
+    count as far, would depend on the unit of the weights.
     """
     k = len(points)
     stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
@@ -286,7 +286,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
 
 
 def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
-    """Points (k,) nearest to each landmark, among up to ten for each, relative to the mean."""
+    """Count the points (k,) nearest to each landmark in a sample, relative to the mean count."""
     most = max(min(_COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1]), 1)
     points = sample_points(X, most, np.random.default_rng(0))
 
@@ -298,24 +298,24 @@ def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
     if isinstance(points, csr_array):
         blocks = dense_blocks(points)
     else:
-        # Few at once, for memory.
+        # Few at once, to limit memory.
         blocks = row_blocks(len(points), block_rows(8 * sum(landmarks.shape), _BYTES_AT_ONCE))
     counts = thread_map(count, blocks, n_threads)
-    # A landmark is a point itself, even if the sample has none near it.
+    # A landmark is a point, too, even if no sampled point is near it.
     masses = np.maximum(sum(counts), 1.0)
     return np.asarray(masses / masses.mean())
 
 
 def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
-    """The graph in which each landmark counts `masses` (k,) times, as if it were so many points."""
+    """Weigh each landmark of a graph by `masses` (k,), as if it were that many points."""
     times = diags_array(masses)
     return replace(graph, weights=csr_array(times @ graph.weights @ times))
 
 
 def _joined(graph: LandmarkGraph, points: np.ndarray) -> LandmarkGraph:
-    """Join the components of a graph by their shortest bridges, and say so if there are any.
+    """Join the components of a graph by their shortest bridges, and add a note if there are any.
 
-    A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
+    A bridge has the mean weight of an edge, since its Gaussian weight would underflow.
     """
     n_components, _ = connected_components(graph.weights, directed=False)
     if n_components == 1:
@@ -345,13 +345,13 @@ def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) 
 def local_bandwidths(
     k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
-    """Bandwidths in proportion to the median length of each landmark's edges.
+    """Return bandwidths in proportion to the median length of each landmark's edges.
 
-    One common factor makes edges weigh 0.2 on average. On a sheet, a bandwidth is then about a
-    third of the reach of a neighborhood, so its last members weigh a hundredth and it hardly
-    matters which they are; in high dimension, where all neighbors are equally far, it is about
-    half. With a single bandwidth, landmarks in sparse parts would be attached by edges of no
-    weight, and each would take up an eigenvector, as happened on the fish bowl and on LiDAR data.
+    One common factor makes edges weigh 0.2 on average. On a surface, a bandwidth is then about a
+    third of the radius of a neighborhood, so its last members weigh a hundredth and hardly matter;
+    in high dimension, where all neighbors are equally far, it is about half. With a single
+    bandwidth, landmarks in sparse regions would have edges of negligible weight, and each would
+    take up an eigenvector, as happened on the fish bowl and on LiDAR data.
 
     References
     ----------
@@ -362,14 +362,14 @@ def local_bandwidths(
     degrees = np.bincount(ends, minlength=k)
     middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
     medians = both[np.lexsort((both, ends))][np.minimum(middle, len(both) - 1)]
-    # A landmark without edges will get bridges; any positive number will do.
+    # A landmark without edges will get bridges; any positive bandwidth will do.
     reach = np.where(degrees > 0, medians, lengths.max())
     relative = lengths / np.maximum(reach[left], reach[right])
     return reach * max(common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
 
 
 def common_factor(relative: np.ndarray, mean_weight: float) -> float:
-    """Bandwidth that gives edges of these relative lengths a mean weight."""
+    """Return the bandwidth that gives edges of these relative lengths the mean weight."""
     from scipy.optimize import brentq
 
     squares = relative**2
