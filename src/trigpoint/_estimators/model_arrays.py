@@ -11,7 +11,7 @@ from trigpoint._graphs.complete import complete_graph, distances_between
 # landmarks, are saved up to this dimension.
 _COVARIANCES = 16
 
-# Up to this many landmarks, a complete graph is computed again, not stored: 400 MB. With more, or if
+# Up to this many landmarks, a complete graph is recomputed, not stored: 400 MB. With more, or if
 # the extension follows the graph, which takes several times that memory, it is stored, so that
 # memory for loading is proportional to the size of the file.
 MOST_COMPUTED = 4000

@@ -162,7 +162,7 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
     space = UserSpace(metric)
     if space.name != name:
         raise ParameterValueError(
-            f"metric is named {space.name!r}, but the model was fitted with {name!r}: pass that one",
+            f"metric is named {space.name!r} and the model was fitted with {name!r}: pass that one",
             "metric",
         )
     return space

@@ -1,4 +1,4 @@
-"""The extension of Isomap, and the application of any extension to all rows of an array."""
+"""Extension of Isomap, and application of any extension to all rows of an array."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,23 +14,23 @@ from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Temporaries of a few megabytes stay in the caches.
+# Temporaries of a few megabytes fit in the caches.
 _BLOCK_BYTES = 2**21
 
-# Rounding hides geodesics in float32 if the path to the landmarks is this many times as long.
+# In float32, rounding hides geodesics if the path to the landmarks is this many times longer.
 _FAR = 10.0
 
 
 class FarPointsWarning(ParameterWarning):
-    """Some points are so far from all landmarks that their coordinates mean little."""
+    """Some points are so far from all landmarks that their coordinates are unreliable."""
 
 
 @dataclass(frozen=True, eq=False)
 class GeodesicExtension:
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
-    A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
-    reached from its start. Points far from every landmark are placed far away.
+    A support that follows the graph should leave out bridges, which the geodesics already include.
+    Points far from every landmark get distant coordinates.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class GeodesicExtension:
     centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.
     horizons : float64 ndarray of shape (k,)
-        Distance from each landmark beyond which a point is far.
+        Distance from each landmark beyond which points are far.
     rounded : float32 ndarray of shape (k, k)
-        The geodesics again: reading them takes most of the time, and float32 points need no more
-        digits. Not pickled.
+        The geodesics in the precision of float32 points, since reading them takes most of the time.
+        Not pickled.
     """
 
     support: LocalSupport
@@ -54,7 +54,7 @@ class GeodesicExtension:
     rounded: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Where float32 overflows there are no float32 points either.
+        # If float32 overflows here, no points have type float32.
         with np.errstate(over="ignore"):
             rounded = np.ascontiguousarray(self.geodesics, dtype=np.float32)
         object.__setattr__(self, "rounded", rounded)
@@ -74,7 +74,7 @@ class GeodesicExtension:
         """Prepare the extension from geodesics (k, k) and bandwidths (k,) of the landmarks."""
         squares = np.square(geodesics).mean(axis=0)
         centering = squares - squares.mean()
-        # One fixed memory order: products round differently in another.
+        # A fixed memory order, since rounding of products depends on it.
         geodesics = np.ascontiguousarray(geodesics)
         components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
         return cls(support, geodesics, components, centering, FAR_BANDWIDTHS * bandwidths)
@@ -96,15 +96,15 @@ class GeodesicExtension:
         for shares, lengths, columns in self.support.starts(X):
             is_far &= (lengths > self.horizons[columns]).all(axis=1)
             paths = self._shortest(lengths, columns, X.dtype)
-            # Rows are centered as the landmarks' are, so squares may count from any of them; as a
-            # product of sum and difference they keep their digits for distant points.
+            # Centering removes any constant, so squares may be relative to the first; as a product
+            # of sum and difference, they preserve precision for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             add_centered(squares, self.centering, shares, centered)
         return rowwise_product(centered, self.components) / -2, is_far
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """Shortest paths (b, k) to all landmarks, float64."""
+        """Return the lengths (b, k) of shortest paths to all landmarks, float64."""
         from trigpoint._kernels.landmark_sums import shortest_paths
 
         paths = np.empty((len(lengths), len(self.geodesics)))
@@ -119,7 +119,7 @@ class GeodesicExtension:
 
 
 def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
-    """Edges that are not bridges, all of the same weight and reach, for computing paths."""
+    """Return the edges that are not bridges, with equal weights and bandwidths, for paths."""
     k, lengths = len(graph.bandwidths), ordinary_lengths(graph)
     weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
     reach = np.full(k, graph.lengths.data.max())
@@ -129,7 +129,7 @@ def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
 def extend(
     extension: Extension, X: Points, n_threads: int = 1, rows: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of every row of `X`, in the precision of `X`, and which rows are far.
+    """Return the coordinates of every row of `X`, in the precision of `X`, and which rows are far.
 
     Parameters
     ----------
@@ -137,14 +137,14 @@ def extend(
     X : ndarray or csr_array of shape (n, d)
     n_threads : int, default=1
     rows : int or None, default=None
-        Rows per block, which change no bit of the result; ``None`` keeps the temporaries of a
-        block near the caches.
+        Rows per block, which do not affect the result; with ``None``, the temporaries of a block
+        fit in the caches.
 
     Returns
     -------
     coordinates : ndarray of shape (n, l)
     far : bool ndarray of shape (n,)
-        Which of the points are far from every landmark.
+        True for points far from every landmark.
     """
     if rows is None:
         rows = rows_at_once(extension)
@@ -162,7 +162,7 @@ def extend(
 
 
 def rows_at_once(extension: Extension) -> int:
-    """Return how many rows to extend at once: whole products, whose temporaries fit in caches."""
+    """Return how many rows to extend at once: whole products whose temporaries fit in caches."""
     return block_rows(extension.row_bytes * ROWS_TOGETHER, _BLOCK_BYTES) * ROWS_TOGETHER
 
 

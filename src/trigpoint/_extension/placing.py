@@ -1,4 +1,4 @@
-"""Places of points in a map of the landmarks."""
+"""Interpolation of points in a map of the landmarks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,59 +18,59 @@ from trigpoint._numerics.blocks import (
 )
 from trigpoint._pool import projected
 
-# Landmarks that a point is placed among.
+# Number of landmarks that a point is interpolated between.
 AROUND = 8
 
-# Landmarks around one that its slope is fitted to, and how strongly slopes are held back, in units
-# of the mean squared distance of those landmarks.
+# Neighbors that the slope of a landmark is fitted to, and ridge of the fit in units of their mean
+# squared distance.
 _FITTED = 20
 _RIDGE = 1.5
 
-# The spacing of the map at a landmark is the distance to this neighbor there, and landmarks within
-# so many spacings belong together.
+# The spacing at a landmark is the distance to this neighbor in the map, and landmarks within this
+# many spacings belong together.
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
 
-# Points at once: the same for any number of threads, and few enough for memory.
+# Points per block: independent of the number of threads, and few enough for memory.
 TOGETHER = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class MapExtension:
-    """Placing of points among their nearest landmarks, for a map.
+    """Interpolation of points between their nearest landmarks, for a map.
 
-    A point takes shares in its nearest landmarks, ``(1 - (distance / r)^2)^2`` with r the distance
-    to the next one. Where the map has torn them apart, it goes with those around which most of its
-    shares lie: a mean of all would fall between clusters. Each of those predicts its place by a
-    slope, fitted to the landmarks around it that the map has kept near, and it is placed at the
-    mean of the predictions; a mean of landmarks alone would draw all points inward. The others pull
-    it a little their way, so that points with one landmark left do not fall onto it. Where it then
-    lies much nearer to some landmark than distances in space tell, compared with the nearest of
-    those that it goes with, it is moved toward that nearest one, until it does not. A landmark
-    keeps its place, and points much closer to it than to any other are moved as it is.
+    A nearest landmark has the weight ``(1 - (distance / r)^2)^2``, with r the distance to the next
+    landmark beyond them. If the map has separated these landmarks, the point follows the group with
+    most of the weight: a mean of all would fall between clusters. Each landmark of the group
+    predicts the position by a local linear fit to nearby landmarks that are also near in the map,
+    and the point gets the mean of the predictions; a mean of landmarks would draw all points
+    inward. The other landmarks pull the point slightly, so that points with one landmark left do
+    not coincide with it. If the point then lies much closer to another landmark than distances in
+    the data suggest, it is moved toward the nearest landmark of its group. Landmarks keep their
+    positions, and points much closer to one landmark than to any other share its offset.
 
     Distances and sums are computed point by point, from differences in a fixed order, so that a
-    point has the same place in every block.
+    point has the same position in every block.
 
     Attributes
     ----------
     search : TreeSearch or ProductSearch
-        Over the projected landmarks.
+        Search among the projected landmarks.
     landmarks : float64 ndarray of shape (k, c)
-        Those.
+        The projected landmarks.
     projection : Projection or None
         Principal components in which distances are measured.
     positions : float64 ndarray of shape (k, l)
     spacings : float64 ndarray of shape (k,)
-        Of the map, at each landmark.
+        Spacing of the map at each landmark.
     slopes : float64 ndarray of shape (k, c, l)
-        Of the map, at each landmark, in the space where distances are measured.
+        Slopes of the map at each landmark, in the space where distances are measured.
     offsets : float64 ndarray of shape (k, l)
-        From the mean prediction for a landmark to its own place.
+        Vector from the mean prediction for each landmark to its position.
     bandwidths : float64 ndarray of shape (k,)
         Distance from each landmark to the last one that its slope is fitted to.
     residual : float
-        Longest part of a landmark outside of the projection.
+        Largest distance of a landmark from its projection.
     """
 
     search: TreeSearch | ProductSearch
@@ -87,7 +87,7 @@ class MapExtension:
     def prepare(
         cls, landmarks: np.ndarray, positions: np.ndarray, projection: Projection | None = None
     ) -> "MapExtension":
-        """Prepare the placing of points among landmarks (k, d) with positions (k, l)."""
+        """Prepare the extension from landmarks (k, d) with positions (k, l)."""
         from trigpoint._kernels.map_placing import place
 
         inside, residuals = projected(projection, landmarks)
@@ -95,7 +95,7 @@ class MapExtension:
         search = landmark_search(inside, AROUND + 1)
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
-        # Landmarks in one place still have to be told from those elsewhere.
+        # Coincident positions must still be distinguished from others.
         spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
         found, squares = _nearest(search, inside, min(_FITTED + 1, k))
         bandwidths = np.sqrt(squares[:, -1])
@@ -105,7 +105,7 @@ class MapExtension:
         )
         means = np.empty_like(positions)
         zeros = np.zeros_like(positions)
-        # A distance that is nearly nothing, for the place next to a landmark.
+        # A negligible distance, to get the prediction next to each landmark.
         nearly = squares.copy()
         nearly[:, 0] = np.finfo(np.float64).tiny
         count = min(AROUND, k)
@@ -129,12 +129,12 @@ class MapExtension:
 
     @property
     def row_bytes(self) -> int:
-        """Most bytes held per point of a block."""
+        """Maximum number of bytes per point of a block."""
         n_columns = 0 if self.projection is None else len(self.projection.center)
         return 32 * (AROUND + 1) + self.search.row_bytes + 8 * n_columns
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (b, l) of a block of points, and which (b,) are far from every landmark."""
+        """Return coordinates (b, l) of a block, and which points (b,) are far from landmarks."""
         from trigpoint._kernels.map_placing import place
 
         if isinstance(X, csr_array):
@@ -165,7 +165,7 @@ def nearest_landmarks(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the nearest landmarks and their squared distances for blocks of points, in order.
 
-    Both are in the space where distances are measured.
+    Points and landmarks are in the space where distances are measured.
     """
     search = landmark_search(landmarks, count)
 
@@ -179,7 +179,7 @@ def nearest_landmarks(
 def _nearest(
     search: TreeSearch | ProductSearch, X: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `search.nearest`, in blocks of a bounded size."""
+    """Call `search.nearest` in blocks of bounded size."""
     parts = [
         search.nearest(X[part], count)
         for part in row_blocks(len(X), block_rows(search.row_bytes + 32 * count, 2**23))
@@ -191,9 +191,9 @@ def _nearest(
 def _slopes(
     landmarks: np.ndarray, positions: np.ndarray, spacings: np.ndarray, found: np.ndarray
 ) -> np.ndarray:
-    """Slopes (k, c, l) of the map at each landmark, by ridge regression over those around it.
+    """Return slopes (k, c, l) of the map at each landmark, by ridge regression on its neighbors.
 
-    Those that the map has put elsewhere count less or not at all, as in the placing.
+    Neighbors that are distant in the map have little or no weight, as in the interpolation.
     """
     slopes = np.empty((*landmarks.shape, positions.shape[1]))
     others = found[:, 1:]
@@ -208,7 +208,7 @@ def _slopes(
             products = sides @ sides.transpose(0, 2, 1)
             traces = np.trace(products, axis1=1, axis2=2)
             weights = np.maximum(np.square(roots).sum(axis=1), 1e-300)
-            # Where none is left, or all coincide, there is no slope.
+            # If no neighbor is left, or all coincide, slopes are 0.
             ridge = np.where(traces > 0, _RIDGE * traces / weights, 1.0)
             products += ridge[:, None, None] * np.eye(others.shape[1])
             fitted = np.linalg.solve(products, roots[:, :, None] * steps)

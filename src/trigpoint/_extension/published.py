@@ -1,4 +1,4 @@
-"""The extension that the paper prints."""
+"""Extension formula of the paper, as printed."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -18,7 +18,7 @@ class PublishedExtension:
 
     ``phi(x) = sum_j K(x_j, x) phi_j / (lambda k sqrt(E[K(., x)] E[K(x_j, .)]))``, with expectations
     over the k landmarks x_j. In contrast to `MarkovExtension`, it divides by the lambda of
-    ``(D - W) phi = lambda D phi``, and a landmark's coordinates are not those it has in the graph.
+    ``(D - W) phi = lambda D phi``, and does not reproduce the eigenvectors at the landmarks.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PublishedExtension:
 
     @property
     def row_bytes(self) -> int:
-        """The most bytes held for each point of a block."""
+        """Maximum number of bytes per point of a block."""
         return self.support.row_bytes + 8 * len(self.values)
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,9 @@
-"""Smooth extension: a plane at each landmark; a point blends the planes of the nearest few.
+"""Smooth extension: points blend planes fitted at the nearest few landmarks.
 
-A mean of landmarks by weight is flat around each of them, and eigenvectors of an irregular graph
-are uneven from one landmark to the next. Both show in a picture as stripes and specks at the
+A weighted mean of landmarks is flat around each of them, and eigenvectors of an irregular graph
+vary erratically from one landmark to the next. In plots, both appear as stripes and specks at the
 spacing of the landmarks. A plane fitted to a landmark and its neighbors has the slope that a mean
-lacks, and evens out the eigenvectors.
+lacks, and smooths the eigenvectors.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_sea
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
-# median distance. Wider planes flatten features of the coordinates and fold at the border; narrower
-# ones leave more texture.
+# Maximum number of neighbors that a plane is fitted to, and bandwidth of their weights in units of
+# their median distance. Wider planes flatten features of the coordinates and fold at the border;
+# narrower ones leave more texture.
 _FITTED = 20
 _BANDWIDTH = 0.7
 
-# A point is placed by this many landmarks: with three, maps fold in a few spots.
+# Number of planes that a point blends: with three, embeddings fold in a few spots.
 SHARING = 5
 
-# Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
-# surface, along which they hardly vary, vanish; those along it lose two or three percent.
+# Ridge relative to the variance of a landmark's neighbors. Slopes normal to a surface, where the
+# neighbors hardly vary, vanish; tangential slopes shrink by 2 or 3 %.
 _RIDGE = 0.01
 
 
@@ -36,10 +36,10 @@ class SmoothExtension:
     """Extension of any coordinates of the landmarks by planes.
 
     ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
-    landmarks, with shares that are continuous: a share is 0 where another landmark takes over. A
-    plane is fitted by least squares to a landmark and its nearest neighbors in the graph, so it
-    takes no shortcut that the graph does not take. A landmark is extended like any other point,
-    which gives its coordinates: two landmarks side by side make no dent.
+    landmarks, with continuous shares: a share is 0 where another landmark takes over. A plane is
+    fitted by least squares to a landmark and its nearest neighbors in the graph, so it adds no
+    shortcuts to those of the graph. Landmarks are extended like any other point, so that close
+    landmarks cause no dents.
 
     A plane is level beyond its farthest neighbor, so that coordinates of far points are bounded.
 
@@ -50,7 +50,7 @@ class SmoothExtension:
     planes : float64 ndarray of shape (k, l, d + 1)
         Slopes, and the value at the landmark.
     reach : float64 ndarray of shape (k,)
-        How far from the landmark its plane slopes.
+        Distance from each landmark beyond which its plane is level.
     bandwidths : float64 ndarray of shape (k,)
         A point is far if it is ten bandwidths away from each of its landmarks.
     """
@@ -68,8 +68,8 @@ class SmoothExtension:
         """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph.
 
         Planes are fitted by weighted ridge regression on the landmark and its nearest neighbors in
-        the graph. Fitting shrinks coordinates, the more so the faster they vary; each is stretched
-        again as a whole.
+        the graph. Fitting shrinks coordinates, rapidly varying ones most; each coordinate is then
+        rescaled as a whole.
         """
         from trigpoint._kernels.landmark_search import nearest_by_path
 
@@ -86,7 +86,7 @@ class SmoothExtension:
         for part in row_blocks(k, block_rows(8 * width * (d + width))):
             used = np.arange(width) < counts[part, None]
             planes[part], reach[part] = _planes(landmarks, coordinates, nearest[part], used)
-        # Brings the fitted values closest to the coordinates.
+        # Least-squares scale from fitted values to coordinates.
         squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
         stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
         planes *= np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)[:, None]
@@ -127,14 +127,13 @@ class SmoothExtension:
 def _planes(
     landmarks: np.ndarray, coordinates: np.ndarray, nearest: np.ndarray, used: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit planes (b, l, d + 1) to landmarks; return them, and how far the landmarks reach.
+    """Fit planes (b, l, d + 1) to landmarks; return the planes and their reaches.
 
-    Each is fitted to the landmarks in a row of `nearest` (b, width), where they are `used`, around
-    the first of them.
+    Each plane is fitted to the `used` landmarks in a row of `nearest` (b, width), around the first.
     """
     places = landmarks[nearest] - landmarks[nearest[:, :1]]
     lengths = np.sqrt(np.einsum("ijd,ijd->ij", places, places))
-    # The median, and that of the landmark itself, which is 0, before it.
+    # Median distance of the neighbors: the landmark, at distance 0, sorts before them.
     middle = np.sort(np.where(used, lengths, np.inf), axis=1)
     middle = middle[np.arange(len(lengths)), used.sum(axis=1) // 2]
     bandwidths = np.where(middle > 0, _BANDWIDTH * middle, 1.0)
@@ -142,12 +141,12 @@ def _planes(
     weights = weights / weights.sum(axis=1, keepdims=True)
     reach = lengths.max(axis=1)
     unit = np.where(reach > 0, reach, 1.0)[:, None, None]
-    # Neighbors and their coordinates, around their weighted means.
+    # Neighbors and their coordinates, relative to their weighted means.
     roots, places, values = np.sqrt(weights)[:, :, None], places / unit, coordinates[nearest]
     center, mean = (np.einsum("ij,ijc->ic", weights, rows) for rows in (places, values))
     around, differences = roots * (places - center[:, None]), roots * (values - mean[:, None])
-    # Slopes are combinations of the neighbors' places, so that there are as many unknowns in any
-    # dimension.
+    # Slopes are combinations of the neighbors' differences, so that the number of unknowns does not
+    # depend on the dimension.
     products = np.einsum("ijd,ihd->ijh", around, around)
     ridge = _RIDGE * np.einsum("ijj->i", products)
     products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(nearest.shape[1])

@@ -1,4 +1,4 @@
-"""Extensions evaluated by PyTorch: the formulas of the host, for many rows at a time."""
+"""Extensions evaluated with PyTorch, by the formulas used on the host, for many rows at a time."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,8 +27,8 @@ from trigpoint._extension.weighted import (
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
 
-# Share of the working memory that a block of rows takes: its temporaries are counted below, but
-# cuBLAS has a workspace for every stream, and PyTorch's caching allocator wastes a part.
+# A block of rows may take the working memory divided by this: its temporaries are counted below,
+# but cuBLAS has a workspace per stream, and PyTorch's caching allocator wastes memory.
 _BLOCK_SHARE = 4
 
 _WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension
@@ -45,7 +45,7 @@ def on_device(extension: Extension, device: Any) -> "OnDevice":
     Parameters
     ----------
     extension : Extension
-        One of this package.
+        An extension of this package.
     device : torch.device
 
     Returns
@@ -75,7 +75,7 @@ class OnDevice:
                 "device",
             )
         self._search = TorchSearch(landmarks, device, self._n_bytes)
-        # Numbers held for each row, besides what the search holds.
+        # Numbers stored per row, in addition to those of the search.
         self._evaluate, self._held = _prepared(extension, self._search, device)
 
     def __call__(self, X: Any) -> tuple[Any, Any]:
@@ -97,7 +97,7 @@ def _landmarks_of(support: Any) -> np.ndarray:
 
 
 def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extended, int]:
-    """The function of a block of rows, and how many numbers it holds for each row."""
+    """Return the function of a block of rows, and how many numbers it stores per row."""
     if isinstance(extension, MapExtension):
         return map_positions(extension, search, device), HELD
     if isinstance(extension, SmoothExtension):
@@ -136,7 +136,7 @@ def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extend
 def _weighted(
     support: Any, values: np.ndarray, search: TorchSearch, device: Any
 ) -> tuple[_Sums, int]:
-    """Weighted sums of the landmarks' values (l, k), and how many numbers they hold for a row."""
+    """Return the function for weighted sums of values (l, k), and its numbers stored per row."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, search, device), 2 * search.k
     if isinstance(support, NearestLandmarks):
@@ -147,7 +147,7 @@ def _weighted(
 
 
 def _shepard(squares: Any) -> Any:
-    """Shares (b, parts) of the nearest landmarks: see `shepard_shares`."""
+    """Return the shares (b, parts) of the nearest landmarks: see `shepard_shares`."""
     import torch
 
     parts = min(BLENDED, squares.shape[1])
@@ -161,7 +161,7 @@ def _shepard(squares: Any) -> Any:
 
 
 def _scaled(shares: Any) -> Any:
-    """Shares that add up to 1; where all are 0, all count."""
+    """Normalize shares to sum to 1; rows of zeros get equal shares."""
     import torch
 
     total = shares.sum(dim=1, keepdim=True)
@@ -169,20 +169,20 @@ def _scaled(shares: Any) -> Any:
 
 
 def _interpolated(values: Any, nearest: Any, squares: Any) -> Any:
-    """Values (k,) of the landmarks interpolated at rows, (b, 1)."""
+    """Interpolate values (k,) of the landmarks at rows, (b, 1)."""
     shares = _shepard(squares)
     return (shares * values[nearest[:, : shares.shape[1]]]).sum(dim=1, keepdim=True)
 
 
 def _by_weight(weights: Any, columns: Any, values: Any) -> Any:
-    """Sums (b, l) of values (l, k) of the landmarks in columns (b, width)."""
+    """Return weighted sums (b, l) of values (l, k) of the landmarks in columns (b, width)."""
     import torch
 
     return torch.stack([(weights * row[columns]).sum(dim=1) for row in values], dim=1)
 
 
 def _shifted(exponents: Any) -> tuple[Any, Any]:
-    """Weights from their logarithms (b, width), and the shifts for rows that are far."""
+    """Return weights from their logarithms (b, width), and the shifts of far rows."""
     import torch
 
     largest = exponents.amax(dim=1)
@@ -252,7 +252,7 @@ class _PaddedRows:
 
 
 def _near(search: TorchSearch, X: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """The nearest landmarks (b, parts), their shares, and squared distances to any columns."""
+    """Return nearest landmarks (b, parts), their shares, and squared distances to any columns."""
     if search.n_features <= TREE_MAX_DIMENSION:
         nearest, squares = search.nearest(X, BLENDED + 1)
         shares = _shepard(squares)
@@ -312,7 +312,7 @@ def _smooth(extension: SmoothExtension, search: TorchSearch, device: Any) -> _Ex
 
 
 def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) -> _Extended:
-    """Shortest paths to all landmarks through those near the row."""
+    """Return the extension by shortest paths to all landmarks through those near the row."""
     import torch
 
     support = extension.support
@@ -348,7 +348,7 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
             for j in range(1, columns.shape[1]):
                 paths = torch.minimum(paths, geodesics[columns[:, j]] + lengths[:, j, None])
             paths = torch.where(share[:, None] > 0, paths, 0.0)
-            # As a product of sum and difference, squares keep their digits for distant rows.
+            # As a product of sum and difference, squares preserve precision for distant rows.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             squares -= squares.mean(dim=1, keepdim=True) + centering

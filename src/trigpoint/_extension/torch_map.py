@@ -1,7 +1,7 @@
-"""Positions in a map, computed by PyTorch.
+"""Positions in a map, computed with PyTorch.
 
-Sums are taken in the order of the host's loops. Without a projection, positions are those of the
-host to the bit, in any block, unless a square root differs in its last bit.
+Sums follow the order of the loops on the host. Without a projection, positions equal those of the
+host bit for bit, in any block, unless a square root differs in its last bit.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from trigpoint._extension.placing import AROUND, REACH, MapExtension
 from trigpoint._extension.torch_search import TorchSearch
 from trigpoint._extension.weighted import FAR_BANDWIDTHS
 
-# Numbers held for each row: eight (b, count, count) arrays of two components at most.
+# Maximum number of values stored per row: eight (b, count, count) arrays of two components.
 HELD = 16 * AROUND * AROUND
 
 
@@ -36,7 +36,7 @@ def map_positions(
 
 
 def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Return the function of rows (b, d): the projection (b, c), and what is left of a row (b,)."""
+    """Return the function of rows (b, d): projections (b, c) and lengths of residuals (b,)."""
     if extension.projection is None:
         return lambda X: (X, X.new_zeros(len(X)))
     center, components = (to_device(array, device) for array in extension.projection)
@@ -61,13 +61,13 @@ class _Placing:
             to_device(array, device)
             for array in (extension.positions, extension.spacings, extension.offsets)
         )
-        # Slopes along one column lie side by side.
+        # Slopes along one column are contiguous.
         self._slopes = to_device(extension.slopes.transpose(1, 0, 2), device)
-        # A tensor: PyTorch would divide by a number through its reciprocal, and round differently.
+        # A tensor: PyTorch divides by a Python float through its reciprocal, rounding differently.
         self._reach_square = torch.full((1,), REACH * REACH, dtype=torch.float64, device=device)
 
     def __call__(self, X: Any, found: Any, squares: Any) -> Any:
-        """Positions (b, l) from the nearest landmarks and one more, if there are more."""
+        """Return positions (b, l), given the nearest landmarks and the next one, if any."""
         import torch
 
         count, first = min(AROUND, found.shape[1]), found[:, 0]
@@ -76,7 +76,7 @@ class _Placing:
         shares = _positive(1 - squares[:, :count] / limit)
         shares = torch.where((shares == 0).all(dim=1, keepdim=True), 1.0, shares)
         positions, spacings = self._positions[near], self._spacings[near]
-        # The landmark around which most of the others lie, and those that lie with it.
+        # The landmark with most weight around it in the map, and the landmarks near it.
         crowds = _square_lengths(positions[:, :, None] - positions[:, None])
         crowds = crowds / (spacings * spacings)[:, :, None] / self._reach_square
         middle = _in_order(shares[:, None] / (1 + crowds)).argmax(dim=1)
@@ -96,13 +96,13 @@ class _Placing:
 
     @staticmethod
     def _drawn(squares: Any) -> Any:
-        """How far (b,) rows much closer to one landmark than to any other move with it."""
+        """Return the share (b,) of its nearest landmark's offset that each row takes."""
         from trigpoint._kernels.map_placing import DRAWN
 
         return _positive(1 - squares[:, 0] / (DRAWN * DRAWN * squares[:, 1]))
 
     def _steps(self, X: Any, near: Any, spacings: Any) -> Any:
-        """Steps (b, count, l) from the landmarks nearby by their slopes, none too long."""
+        """Return steps (b, count, l) from nearby landmarks by their slopes, limited in length."""
         import torch
 
         steps = X.new_zeros((*near.shape, self._positions.shape[1]))
@@ -116,7 +116,7 @@ class _Placing:
 
 
 def _pulled(placed: Any, positions: Any, shares: Any, kept: Any, spacing: Any) -> Any:
-    """Positions pulled toward landmarks that the map has torn away from the others."""
+    """Pull positions toward landmarks that the map has separated from the others."""
     import torch
 
     from trigpoint._kernels.map_placing import PULL
@@ -130,7 +130,7 @@ def _pulled(placed: Any, positions: Any, shares: Any, kept: Any, spacing: Any) -
 
 
 def _not_beyond(placed: Any, positions: Any, weights: Any, squares: Any) -> Any:
-    """Positions that are not too far from the nearest landmark that takes part: see `_way`."""
+    """Move positions toward the nearest landmark with weight if others are too near: see `_way`."""
     import torch
 
     from trigpoint._kernels.map_placing import ORDER
@@ -152,13 +152,13 @@ def _not_beyond(placed: Any, positions: Any, weights: Any, squares: Any) -> Any:
 
 
 def _positive(values: Any) -> Any:
-    """Squares of what is positive."""
+    """Square positive values; others become 0."""
     values = values.clamp(min=0)
     return values * values
 
 
 def _in_order(terms: Any) -> Any:
-    """Sums over the last axis, term by term."""
+    """Sum over the last axis, term by term."""
     total = terms[..., 0]
     for j in range(1, terms.shape[-1]):
         total = total + terms[..., j]

@@ -1,9 +1,9 @@
 """Search for the nearest landmarks with PyTorch.
 
 Float64 matrix products (in up to three dimensions, a grid) find candidates, and differences of
-coordinates, summed in the order of the columns, decide between them. So a row gets the same
-landmarks and the same squared distances in every block, and they are those of the host. With more
-than 64 columns, differences would take longer than the products, whose distances are used instead.
+coordinates, summed in the order of the columns, decide between them. A row therefore gets the same
+landmarks and squared distances in every block, equal to those on the host. Above 64 columns,
+differences would take longer than the products, so distances from products are used.
 """
 
 from typing import Any
@@ -16,16 +16,16 @@ from trigpoint._numerics.blocks import row_blocks
 # Most columns for which distances are computed from differences.
 _EXACT_COLUMNS = 64
 
-# Up to this many of the nearest are found faster by repeated minima than by sorting.
+# Up to this many neighbors, repeated minima are faster than sorting.
 _FEW = 8
 
-# Candidates found by products beyond those asked for, and the factor by which their number grows
-# where rounding leaves open whether they include all of the nearest.
+# Number of extra candidates from products, and factor by which the number of candidates grows while
+# rounding leaves open whether they include all of the nearest.
 _SPARE = 2
 _WIDER = 8
 
-# Up to this dimension, space is divided into cells, this many for each landmark. A cell lists up to
-# this many landmarks, which pays if there are at least this many rows for each cell.
+# Up to this dimension, space is divided into cells. Cells per landmark, most landmarks listed in a
+# cell, and fewest rows per cell for which the grid pays.
 _DIVIDED_DIMENSION = 3
 _CELLS_PER_LANDMARK = 32
 _LISTED = 64
@@ -33,7 +33,7 @@ _ROWS_PER_CELL = 2
 
 
 class TorchSearch:
-    """The landmarks on a device. All rows to search for are float64 tensors there.
+    """Search among landmarks on a device, for rows that are float64 tensors on it.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TorchSearch:
         import torch
 
         self.places = to_device(landmarks, device)
-        # Coordinates of one column lie side by side.
+        # Coordinates of one column are contiguous.
         self.columns = self.places.T.contiguous()
         self.n_features, self.k = self.columns.shape
         self._center = self.places.mean(dim=0)
@@ -55,13 +55,13 @@ class TorchSearch:
         norms = (around * around).sum(dim=1)
         self._factors = torch.cat([-2 * around, norms[:, None]], dim=1).T.contiguous()
         self._largest_norm = norms.max()
-        # Worst case of rounded products, norms, and differences from the center.
+        # Worst-case rounding of products, norms, and differences from the center.
         self._rounding = 4 * (self.n_features + 8) * float(np.finfo(np.float64).eps)
         self._n_bytes, self._n_rows = n_bytes, 0
         self._cells: dict[int, _Cells] = {}
 
     def expect(self, n: int) -> None:
-        """Announce `n` more rows: where there are many, a grid pays. It changes no result."""
+        """Announce `n` more rows, for many of which a grid pays; results do not change."""
         self._n_rows += n
 
     @property
@@ -74,17 +74,17 @@ class TorchSearch:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes held for each row while it is compared with landmarks."""
-        # The few rows beyond the grid are compared with all landmarks in blocks of their own.
+        """Bytes per row while it is compared with landmarks."""
+        # The few rows beyond the grid are compared with all landmarks in separate blocks.
         return 8 * 5 * _LISTED if self._is_divided else 8 * (2 * self.k + 4 * self.n_features)
 
     @property
     def rows_at_once(self) -> int:
-        """Rows that may be compared with all landmarks at once."""
+        """Maximum number of rows to compare with all landmarks at once."""
         return max(1, self._n_bytes // (32 * self.k))
 
     def nearest(self, X: Any, count: int) -> tuple[Any, Any]:
-        """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        """Return landmarks and squared distances, each of shape (b, count), nearest first."""
         count = min(count, self.k)
         if self.n_features > _EXACT_COLUMNS:
             return smallest(self.squares(X), count)
@@ -98,12 +98,12 @@ class TorchSearch:
         return found, squares
 
     def squares(self, X: Any) -> Any:
-        """Squared distances (b, k) to all landmarks, by products."""
+        """Return squared distances (b, k) to all landmarks, by products."""
         products, norms = self._products(X)
         return products.add_(norms[:, None]).clamp_(min=0)
 
     def squares_to(self, X: Any, columns: Any) -> Any:
-        """Squared distances (b, width) to some landmarks of each row, by differences."""
+        """Return squared distances (b, width) to some landmarks of each row, by differences."""
         squares = 0.0
         for axis, places in enumerate(self.columns):
             difference = X[:, axis, None] - places[columns]
@@ -111,7 +111,7 @@ class TorchSearch:
         return squares
 
     def _products(self, X: Any) -> tuple[Any, Any]:
-        """Squared distances (b, k) less the rows' squared norms, and these norms."""
+        """Return squared distances (b, k) minus the rows' squared norms, and the norms."""
         import torch
 
         around = X - self._center
@@ -119,7 +119,7 @@ class TorchSearch:
         return torch.cat([around, torch.ones_like(norms)[:, None]], dim=1) @ self._factors, norms
 
     def _by_products(self, X: Any, count: int, width: int) -> tuple[Any, Any]:
-        """The nearest among the `width` landmarks with the smallest products; more if in doubt."""
+        """Search among the `width` landmarks nearest by products, or among more if in doubt."""
         import torch
 
         if width >= self.k:
@@ -135,14 +135,14 @@ class TorchSearch:
         return found, squares
 
     def _again(self, X: Any, doubtful: Any, found: Any, squares: Any, width: int) -> None:
-        """Replace what was found for some of the rows by the nearest among more candidates."""
+        """Search for `doubtful` rows among more candidates, and replace what was found."""
         doubtful = doubtful.nonzero()[:, 0]
         for part in row_blocks(len(doubtful), max(1, self.rows_at_once // _WIDER)):
             rows = doubtful[part]
             found[rows], squares[rows] = self._by_products(X[rows], found.shape[1], width)
 
     def _compared(self, X: Any, candidates: Any, count: int) -> tuple[Any, Any]:
-        """The nearest of candidates, which are in ascending order: the first of equal ones."""
+        """Return the nearest of ascending candidates; ties go to the first."""
         squares = self.squares_to(X, candidates)
         if count <= _FEW:
             order, squares = smallest(squares, count)
@@ -160,7 +160,7 @@ class _Cells:
         k, d = search.k, search.n_features
         side = max(1, round((_CELLS_PER_LANDMARK * k) ** (1 / d)))
         ordered = search.places.sort(dim=0).values
-        # Points lie beyond the outermost landmarks, by about the distance between two of them.
+        # Points may lie beyond the outermost landmarks by about the spacing of landmarks.
         margin = 2 * (ordered[-1] - ordered[0]).max() / k**0.5
         inner = ordered[torch.arange(side + 1, device=ordered.device) * (k - 1) // side]
         edges = torch.cat([ordered[:1] - margin, inner, ordered[-1:] + margin])
@@ -172,13 +172,13 @@ class _Cells:
         for part in row_blocks(len(middles), search.rows_at_once):
             distances = torch.cdist(middles[part], search.places)
             near = distances.topk(_LISTED + 1, dim=1, largest=False, sorted=True)
-            # From anywhere in the cell, distances differ from the middle's by half its diagonal.
+            # Within a cell, distances differ from those at its center by at most half its diagonal.
             reach = near.values[:, count - 1] + 2 * halves[part].norm(dim=1)
             self._complete[part] = near.values[:, -1] > (1 + 1e-9) * reach
             self._listed[part] = near.indices[:, :_LISTED].sort(dim=1).values.int()
 
     def listed(self, X: Any) -> tuple[Any, Any]:
-        """Landmarks (b, 64) to compare rows with, ascending, and whether these suffice (b,)."""
+        """Return ascending landmarks (b, 64) to compare with, and whether they suffice (b,)."""
         import torch
 
         cells, inside = 0, True
@@ -190,9 +190,9 @@ class _Cells:
 
 
 def smallest(values: Any, count: int) -> tuple[Any, Any]:
-    """Columns and values of the smallest entries of each row, in order; overwrites `values`.
+    """Return columns and values of the smallest entries of each row; overwrites `values`.
 
-    Of up to eight equal entries, the first are taken.
+    They are sorted, and for a `count` up to eight, ties go to the first columns.
     """
     import torch
 

@@ -1,9 +1,9 @@
-"""Nystrom extension: which landmarks support a point, by how much, and where that places it.
+"""Nystrom extension: the landmarks that support a point, their weights, and its coordinates.
 
-The supports share one contract: for a block of points they sum values of the landmarks by weight.
-An *extension* turns the sums into coordinates. Both are frozen records of arrays, prepared once:
-they can be pickled, keep nothing between calls, and give a point the same coordinates in any block.
-So they can be called on blocks in any order and from any thread or process.
+All supports follow one contract: for a block of points, they return weighted sums of the landmarks'
+values. An *extension* turns the sums into coordinates. Both are frozen records of arrays: they can
+be pickled, have no state between calls, and give a point the same coordinates in any block, so they
+can be called on blocks in any order and from any thread or process.
 """
 
 from collections.abc import Iterator
@@ -30,26 +30,26 @@ from trigpoint._neighbors.sparse import Points
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_sums import GraphRows
 
-# An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
+# An edge with a smaller kernel value keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# Bandwidths beyond which a point is far from all data, and the logarithm of the weight there.
+# A point this many bandwidths from every landmark is far; log weight at that distance.
 FAR_BANDWIDTHS = 10.0
 FAR_LOG_WEIGHT = -(FAR_BANDWIDTHS**2) / 2
 
-# A point is shared by this many nearest landmarks; the next one determines where shares end.
+# Number of nearest landmarks that share a point; shares reach 0 at the distance of the next one.
 BLENDED = 3
 
 
 class WeightedSums(NamedTuple):
-    """Landmarks' values summed by their weights for each point of a block.
+    """Weighted sums of the landmarks' values for each point of a block.
 
     Attributes
     ----------
     sums : ndarray of shape (b, l)
     shifts : float64 ndarray of shape (b,)
-        Weights are ``exp(-shift)`` times what they should be: 0 except for points far from every
-        landmark, whose weights would otherwise all vanish.
+        Weights are scaled by ``exp(-shift)``; 0 except for points far from every landmark, whose
+        weights would otherwise all vanish.
     """
 
     sums: np.ndarray
@@ -62,11 +62,11 @@ class Starts(NamedTuple):
     Attributes
     ----------
     shares : float64 ndarray of shape (b,)
-        How much these paths count for the point.
+        Weight of these paths for the point.
     lengths : float64 ndarray of shape (b, width)
         Infinite where no path starts.
     columns : int64 ndarray of shape (b, width)
-        The landmarks.
+        Landmarks that the paths lead to.
     """
 
     shares: np.ndarray
@@ -75,21 +75,21 @@ class Starts(NamedTuple):
 
 
 class Support(Protocol):
-    """Which landmarks support a point."""
+    """The landmarks that support a point."""
 
     @property
     def row_bytes(self) -> int:
-        """The most bytes held for each point."""
+        """Maximum number of bytes per point."""
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        """Sums of the landmarks' `values` (l, k) by weight, for each point of the block."""
+        """Return weighted sums of the landmarks' `values` (l, k) for each point of the block."""
 
 
 class LocalSupport(Support, Protocol):
     """A support by landmarks near the point."""
 
     def starts(self, X: Points) -> Iterator[Starts]:
-        """Paths from each point of the block to landmarks, in parts whose shares add up to 1."""
+        """Yield paths from each point of the block to landmarks; shares of all parts sum to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class NearestLandmarks:
         return result
 
     def starts(self, X: Points) -> Iterator[Starts]:
-        """Straight lines to the landmarks, in one part."""
+        """Yield straight lines to the landmarks, in one part."""
         nearest, squares = self.search.nearest(X, min(self.n_neighbors, len(self.bandwidths)))
         yield Starts(np.ones(X.shape[0]), np.sqrt(squares), nearest)
 
@@ -161,15 +161,15 @@ class NearestLandmarks:
 class GraphNeighbors:
     """The nearest landmarks' neighbors in the landmark graph support a point.
 
-    So a point inherits the neighborhoods of its landmarks and takes no shortcut that the graph
-    does not take. The three nearest landmarks share it, by weights that go to 1 at a landmark and
-    to 0 where another takes its place among the three. A landmark itself gets exactly its own
-    row of the graph, and coordinates are continuous: with the nearest landmark alone, pictures
-    showed a crack around each cell.
+    A point thus inherits the neighborhoods of its landmarks, and adds no shortcuts to those of the
+    graph. The three nearest landmarks share it, with weights that go to 1 at a landmark and to 0
+    where another replaces it among the three. A landmark gets exactly its own row of the graph, and
+    coordinates are continuous; with only the nearest landmark, plots showed a crack around each
+    cell.
 
-    An edge whose weight is not the kernel of its length keeps the ratio of the two; a bridge, much
-    longer than the bandwidth, keeps its weight wherever the point is in the cell of the landmark
-    where it starts.
+    An edge whose weight is not the kernel of its length preserves the ratio of the two; a bridge,
+    much longer than the bandwidth, keeps its weight throughout the cell of the landmark where it
+    starts.
     """
 
     search: TreeSearch | ProductSearch
@@ -183,7 +183,7 @@ class GraphNeighbors:
         k = len(graph.bandwidths)
         degrees = np.diff(graph.lengths.indptr)
         starts = np.concatenate([[0], np.cumsum(degrees + 1)]).astype(np.int64)
-        # Each landmark comes first in its own row.
+        # A row begins with its own landmark.
         row = np.repeat(np.arange(k), degrees + 1)
         columns = row.copy()
         columns[np.arange(len(row)) != starts[row]] = graph.lengths.indices
@@ -192,7 +192,7 @@ class GraphNeighbors:
         )
         own = graph.bandwidths[row]
         kernel = np.exp((lengths / np.maximum(own, graph.bandwidths[columns])) ** 2 / -2)
-        # The landmark that a place is measured from: itself, or the start of its edge.
+        # The landmark to measure distances from: the end of an edge, or its start.
         follows = kernel > _FOLLOWED
         measured = np.where(follows, columns, row)
         rows = GraphRows(
@@ -209,7 +209,7 @@ class GraphNeighbors:
         return 24 * (BLENDED + 1) + self.search.row_bytes
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        """Sums by share, kernel and factor of each entry in the rows of the graph."""
+        """Return sums weighted by share, kernel and factor of the entries in rows of the graph."""
         from trigpoint._kernels.landmark_sums import graph_sums
 
         nearest, shares, dense, to_all = self._around(X)
@@ -219,7 +219,7 @@ class GraphNeighbors:
         return result
 
     def starts(self, X: Points) -> Iterator[Starts]:
-        """Straight lines to the neighbors of the nearest landmarks, one part for each landmark."""
+        """Yield straight lines to the neighbors of the nearest landmarks, one part per landmark."""
         from trigpoint._kernels.landmark_sums import measure
 
         found, shares, dense, to_all = self._around(X)
@@ -236,7 +236,7 @@ class GraphNeighbors:
             yield Starts(shares[:, part], np.sqrt(squares), columns)
 
     def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The nearest landmarks and their shares; the points, or squared distances to all."""
+        """Return nearest landmarks and shares; the points, or squared distances to all."""
         from trigpoint._kernels.landmark_sums import nearest_columns, shepard_shares
 
         count = min(BLENDED + 1, len(self.rows.starts) - 1)
@@ -249,7 +249,7 @@ class GraphNeighbors:
             squares = np.empty(nearest.shape)
             nearest_columns(to_all, nearest, squares)
         else:
-            # In another memory order, sums are rounded differently.
+            # A fixed memory order, since rounding of sums depends on it.
             dense, to_all = np.ascontiguousarray(X), nothing
             nearest, squares = self.search.nearest(dense, count)
         shares = shepard_shares(squares, BLENDED)
@@ -257,9 +257,9 @@ class GraphNeighbors:
 
 
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the graph, (b, width), padded with the entries that follow; and their sizes."""
+    """Return graph rows (b, width), padded with the entries that follow, and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    # As wide as these rows need: a landmark linked to all others would otherwise widen every row.
+    # As wide as these rows require: a landmark linked to all others would widen every row.
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts
@@ -298,14 +298,14 @@ class MarkovExtension:
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
     the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
-    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
-    where the nearest landmarks are.
+    landmark's own row of W reproduces its coordinates. Points far from every landmark get the
+    coordinates of the nearest landmarks.
 
     Attributes
     ----------
     support : Support
     values : float64 ndarray of shape (l + 1, k)
-        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
+        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both multiplied by the
         landmark's factor in the kernel.
 
     References
@@ -357,15 +357,15 @@ class MarkovExtension:
 class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
-    Points far from every landmark are all placed at one spot.
+    All points far from every landmark get the same coordinates.
 
     Attributes
     ----------
     support : Support
     components : float64 ndarray of shape (l, k)
     offset : float64 ndarray of shape (l,)
-        Components sum to zero over the landmarks, so of the centering only the means of the
-        kernel's columns remain.
+        Projection of the kernel's column means. The other terms of the centering vanish, since
+        components sum to zero over the landmarks.
     """
 
     support: Support
@@ -376,7 +376,7 @@ class KernelExtension:
     def prepare(
         cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
     ) -> "KernelExtension":
-        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
+        """Prepare the extension; `kernel_means` (k,) are the means of the kernel's columns."""
         components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
         return cls(support, components, components @ kernel_means)
 
