@@ -1,7 +1,7 @@
 """Exact nearest neighbors of a few queries among many points.
 
-Two indexes share one contract: of equally distant points those with lower rows are taken, and the
-answer does not depend on the number of threads.
+All indexes follow one contract: among equally distant points, lower rows come first, and results do
+not depend on the number of threads.
 """
 
 from abc import ABC, abstractmethod
@@ -14,31 +14,31 @@ from scipy.sparse import issparse
 
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Above this dimension a k-d tree visits nearly every bucket and a matrix product is faster.
+# Above this dimension, a k-d tree visits nearly every bucket, and matrix products are faster.
 TREE_MAX_DIMENSION = 15
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The nearest points of a few queries, described by how far they reach.
+    """Nearest points of a few queries, described by their radii.
 
-    A point is a neighbor if its squared distance is less than the squared radius, or equal to it
-    and its row is not above the last row.
+    A point is a neighbor if its squared distance is less than the squared radius, or if it is equal
+    and the row of the point is not above the last row.
 
     Attributes
     ----------
     points : ndarray of shape (q, d)
         The queries.
     size : int
-        The number m of neighbors of each.
+        Number m of neighbors per query.
     squared_radii : float64 ndarray of shape (q,)
         Squared distance to the farthest neighbor.
     last_rows : int64 ndarray of shape (q,)
-        The last row among the neighbors at that distance.
+        Last row among the neighbors at that distance.
     members : sequence of q int ndarrays of shape (m,), or None
-        The neighbors' rows, in no particular order, where finding them again would take long.
+        Rows of the neighbors, in no particular order, if finding them again would take long.
     bounds : sequence of q float64 ndarrays of shape (m,), or None
-        Upper bounds of the members' squared distances, where they are known.
+        Upper bounds of the members' squared distances, if known.
     """
 
     points: np.ndarray
@@ -49,12 +49,12 @@ class Neighborhoods:
     bounds: Sequence[np.ndarray] | None = None
 
     def holds(self, q: int, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Which of some points, at these squared distances, are neighbors of query `q`."""
+        """Return which points, at these squared distances, are neighbors of query `q`."""
         radius, last = self.squared_radii[q], self.last_rows[q]
         return (squares < radius) | ((squares == radius) & (rows <= last))
 
     def take(self, which: Sequence[int]) -> Self:
-        """Some of them, in the order given."""
+        """Return a subset of the neighborhoods, in the order given."""
         chosen = np.asarray(which, dtype=np.int64)
         return type(self)(
             self.points[chosen],
@@ -67,12 +67,12 @@ class Neighborhoods:
 
     @classmethod
     def none(cls, points: np.ndarray, size: int) -> Self:
-        """No neighborhoods, for points like these."""
+        """Return an empty record for points of the same type and dimension."""
         return cls(points[:0], size, np.empty(0), np.empty(0, dtype=np.int64), [], [])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate several records; lists that one of them lacks are left out."""
+        """Concatenate several records; lists that any of them lacks are dropped."""
         listed = []
         for lists in ([part.members for part in parts], [part.bounds for part in parts]):
             is_known = all(some is not None for some in lists)
@@ -94,7 +94,7 @@ class NeighborIndex(ABC):
     name : str
         How neighbors are found.
     together : int
-        Queries that are best asked together.
+        Number of queries that are best searched together.
     n_searches : int
         Number of queries answered so far.
     """
@@ -106,12 +106,12 @@ class NeighborIndex(ABC):
     n_searches = 0
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Points in some rows."""
+        """Return the points in some rows."""
         taken: np.ndarray = self.points[rows]
         return taken
 
     def copies(self, point: np.ndarray) -> np.ndarray:
-        """Rows that equal a point in every coordinate."""
+        """Return the rows that equal a point in every coordinate."""
         blocks = row_blocks(len(self.points), block_rows(self.points.shape[1]))
         return np.concatenate(
             [part.start + np.flatnonzero((self.points[part] == point).all(1)) for part in blocks]
@@ -123,7 +123,7 @@ class NeighborIndex(ABC):
 
     @abstractmethod
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
-        """The `m` nearest points of the queries."""
+        """Return the `m` nearest points of the queries."""
 
     @abstractmethod
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -131,23 +131,23 @@ class NeighborIndex(ABC):
 
     @abstractmethod
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the neighbors: (q, d, d) if "full", or their diagonals, (q, d)."""
+        """Return covariances of the neighbors: (q, d, d) if "full", or diagonals (q, d)."""
 
     @abstractmethod
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and rows, each of shape (q, m), nearest first, equal ones by the lower row."""
+        """Return distances and rows, each of shape (q, m), nearest first, ties by row."""
 
 
 def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
-    """Index `points` by the kind of index that suits their dimension.
+    """Build the index that suits the dimension of `points`.
 
     Parameters
     ----------
     points : ndarray or csr_array of shape (n, d)
     m : int
-        About how many neighbors will be asked for.
+        Approximate number of neighbors per query.
     n_queries : int
-        About how often.
+        Approximate number of queries.
     n_threads : int, default=1
     """
     from trigpoint._neighbors.products import ProductIndex, SparseIndex
@@ -155,7 +155,7 @@ def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> N
 
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads, bucket=min(max(m // 16, 8), 512))
-    # A power of two, so that a last, unfilled group wastes little.
+    # A power of two, so that an incomplete last group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
     index = SparseIndex if issparse(points) else ProductIndex
     return index(points, n_threads, together=together)

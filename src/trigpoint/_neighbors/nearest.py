@@ -1,8 +1,8 @@
-"""The few nearest of some points, for many queries: landmarks near points, or points near others.
+"""Few nearest neighbors of many queries: landmarks near points, or points near other points.
 
-A search is a frozen record of arrays: it can be pickled, keeps nothing between calls, and finds the
-same for a query in every block. Distances are differences in float64; matrix products only find
-candidates.
+A search is a frozen record of arrays: it can be pickled, has no state between calls, and gives a
+query the same results in every block. Distances are computed from differences in float64; matrix
+products only find candidates.
 """
 
 from dataclasses import dataclass
@@ -25,45 +25,45 @@ from trigpoint._numerics.blocks import (
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_search import LandmarkIndex
 
-# Landmarks in a bucket, all of which a search reads, by dimension. In many dimensions hardly any
+# Landmarks per bucket, by dimension; a search reads whole buckets. In high dimension, hardly any
 # bucket can be skipped, and distances to all landmarks take less time than boxes.
 _BUCKETS = ((4, 8), (7, 32), (TREE_MAX_DIMENSION, 512))
 
-# Landmarks in each list, per landmark wanted. With 2,500 landmarks in a cube, a list of 32 holds
-# the four nearest to a point in 95 cases of 100, and on a surface in nearly all; longer lists take
-# longer to read.
+# Landmarks per list, relative to the number to find. With 2,500 landmarks in a cube, a list of 32
+# holds the four nearest to a point in 95 % of cases, and on a surface in nearly all; longer lists
+# take longer to read.
 _LISTED = 8
 _MOST_LISTED = 64
 
-# Points multiplied at once, few enough that the products stay in the processor's cache; and room
-# for candidates, several times as many as a search usually meets.
+# Points multiplied at once, few enough for the products to fit in the cache; and room for
+# candidates, several times the usual number.
 _TILE = 512
 _ROOM = 256
 
-# Up to this many neighbors are kept in order while products are read; in so few columns, a tree of
-# small buckets is faster.
+# Up to this many neighbors are kept sorted while products are read; up to this many columns, a tree
+# with small buckets is faster.
 _FEW = 64
 _FEW_COLUMNS = 7
 
-# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
-# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+# Number of rows of a product for which a row has the same bits at any position. OpenBLAS multiplies
+# tiles of 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
 ROWS_TOGETHER = 192
 
 
 def product_rounding(d: int, dtype: Any) -> float:
-    """Largest error of a squared distance that comes from a product of points with d columns.
+    """Bound the error of a squared distance from a product of points with d columns.
 
-    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
-    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
+    The bound is relative to the two squared norms. It covers rounding of the dot product, of the
+    norms, of their sums, and of the points to `dtype`.
     """
     return 2 * (d + 8) * float(np.finfo(dtype).eps)
 
 
 def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
+    """Return ``A @ B`` in float64, with bits of each row that do not depend on the other rows.
 
-    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
-    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
+    BLAS rounds rows beyond the last whole tile of its kernel differently. Here, all products have
+    the same number of rows, a multiple of all usual tiles; the last one is padded.
     """
     result = np.empty((len(A), B.shape[1]))
     with one_blas_thread():
@@ -78,7 +78,7 @@ def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """Search by a tree over the points and lists of their neighbors, in low dimension.
+    """Search in a tree over the landmarks and lists of their neighbors, for low dimension.
 
     Attributes
     ----------
@@ -89,11 +89,11 @@ class TreeSearch:
     landmarks: np.ndarray
     index: "LandmarkIndex"
 
-    # Bytes held for each query.
+    # Bytes per query.
     row_bytes = 0
 
     def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        """Return landmarks and their squared distances, each of shape (b, count), nearest first."""
         from trigpoint._kernels.landmark_search import read_lists, search_tree
 
         assert isinstance(X, np.ndarray), "sparse points have more dimensions"
@@ -108,7 +108,7 @@ class TreeSearch:
 
 
 class Centered(NamedTuple):
-    """Landmarks (k, d) moved to a center (d,), for products with points.
+    """Landmarks (k, d) relative to a center (d,), for products with points.
 
     `norms` (k,) are their squared norms, and `offsets` (k,) their products with the center.
     """
@@ -121,20 +121,20 @@ class Centered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProductSearch:
-    """Search by products in float32, which find candidates, in high dimension.
+    """Search among candidates found by float32 products, for high dimension.
 
     Attributes
     ----------
     landmarks : ndarray of shape (k, d)
-        float32 if that changes none of them, else float64.
+        float32 if that is exact, else float64.
     norms : float64 ndarray of shape (k,)
-        Their squared norms.
+        Squared norms of the landmarks.
     center : float64 ndarray of shape (d,)
-        A vector of float32 numbers near their mean.
+        A vector of float32 values near the mean of the landmarks.
     rounded : float32 ndarray of shape (k, d)
-        The landmarks moved to the center.
+        The landmarks relative to the center.
     rounded_norms : float64 ndarray of shape (k,)
-        Squared norms of these.
+        Squared norms of `rounded`.
     """
 
     landmarks: np.ndarray
@@ -145,14 +145,14 @@ class ProductSearch:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes held for each query."""
+        """Bytes per query."""
         return 4 * min(_TILE, len(self.landmarks)) + 8 * _ROOM
 
     def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Landmarks and their squared distances, each of shape (b, count), nearest first.
+        """Return landmarks and their squared distances, each of shape (b, count), nearest first.
 
-        Equally distant ones come in their order. Distances of sparse points are from products in
-        float64.
+        Ties are in the order of the landmarks. Distances of sparse points come from float64
+        products.
         """
         from trigpoint._kernels.landmark_sums import nearest_columns
 
@@ -171,7 +171,7 @@ class ProductSearch:
     def _nearest(
         self, X: np.ndarray, count: int, dtype: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `nearest`, from products of this type, and the queries with too many candidates."""
+        """Do `nearest` with products of this type; also return queries with too many candidates."""
         from trigpoint._kernels.candidates import list_candidates, nearest_among
 
         room = max(_ROOM, 2 * count)
@@ -179,7 +179,7 @@ class ProductSearch:
         values: np.ndarray = np.empty((len(X), room), dtype=dtype)
         columns = np.empty((len(X), room), dtype=np.int32)
         counts = np.zeros(len(X), dtype=np.int64)
-        # Where float32 overflows, the bound does too, and every landmark is a candidate.
+        # If float32 overflows, the bound does too, and every landmark is a candidate.
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             around = (X - self.center.astype(X.dtype)).astype(dtype, copy=False)
             own = np.einsum("ij,ij->i", around, around, dtype=np.float64)
@@ -209,14 +209,14 @@ class ProductSearch:
         return found, squares, crowded
 
     def squares_of_sparse(self, X: csr_array) -> np.ndarray:
-        """Squared distances (b, k) from sparse points to all landmarks."""
+        """Return squared distances (b, k) from sparse points to all landmarks."""
         d, zeros = X.shape[1], np.zeros(len(self.norms))
         return squares_to_all(Centered(self.landmarks, np.zeros(d), self.norms, zeros), X)
 
 
 def centered(landmarks: np.ndarray) -> Centered:
-    """Move landmarks (k, d) to their center."""
-    # One fixed memory order: products round differently in another.
+    """Subtract the center of landmarks (k, d)."""
+    # A fixed memory order, since rounding of products depends on it.
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
     center = landmarks.mean(axis=0)
     around = landmarks - center
@@ -224,7 +224,7 @@ def centered(landmarks: np.ndarray) -> Centered:
 
 
 def squares_to_all(landmarks: Centered, X: Points) -> np.ndarray:
-    """Squared distances (b, k) from each point to all landmarks, by products in float64."""
+    """Return squared distances (b, k) from points to all landmarks, by products in float64."""
     from trigpoint._kernels.landmark_sums import around_center, squares_from_products
     from trigpoint._kernels.sparse_loops import sparse_norms, sparse_products
 
@@ -242,15 +242,15 @@ def squares_to_all(landmarks: Centered, X: Points) -> np.ndarray:
 
 
 def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSearch:
-    """Prepare the search for the `count` nearest of some landmarks (k, d)."""
+    """Prepare the search for the `count` nearest of landmarks (k, d)."""
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
     if landmarks.shape[1] <= TREE_MAX_DIMENSION:
         return TreeSearch(landmarks, landmark_index(landmarks, count))
-    # Where float32 overflows, every landmark is a candidate.
+    # If float32 overflows, every landmark is a candidate.
     with np.errstate(over="ignore", invalid="ignore"):
         center = landmarks.mean(axis=0).astype(np.float32).astype(np.float64)
         if center @ center <= landmarks.var(axis=0).sum():
-            # Near the origin there is as much to gain from one copy that stays in the cache.
+            # Near the origin, no centering: a single copy of the landmarks is better for the cache.
             center = np.zeros_like(center)
         rounded = (landmarks - center).astype(np.float32)
         if (landmarks == landmarks.astype(np.float32)).all():
@@ -262,11 +262,11 @@ def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSe
 
 
 def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
-    """Index of float64 landmarks (k, d) for searches of the `count` nearest."""
+    """Build the index of float64 landmarks (k, d) for searches of the `count` nearest."""
     from trigpoint._kernels.landmark_search import LandmarkIndex
 
     k, d = landmarks.shape
-    # As few landmarks in a leaf as possible: the first one a point reaches is then close to it.
+    # As few landmarks per leaf as possible, so that the first one a point reaches is close to it.
     leaves = 1 << (k.bit_length() - 1)
     starts = np.arange(leaves + 1) * k // leaves
     order = np.arange(k)
@@ -274,7 +274,7 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
     lower, upper = np.zeros((2 * leaves, d)), np.zeros((2 * leaves, d))
     level = 1
     while True:
-        # All nodes of a level are divided at once.
+        # Divide all nodes of a level at once.
         nodes, step = slice(level, 2 * level), leaves // level
         inside = landmarks[order]
         lower[nodes] = np.minimum.reduceat(inside, starts[:-1:step])
@@ -317,23 +317,23 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
 def nearest(
     points: np.ndarray, queries: np.ndarray, m: int, n_threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact nearest points, by a tree in low dimension and by matrix products in high.
+    """Return exact nearest points, by a tree in low dimension and matrix products in high.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     queries : ndarray of shape (q, d)
     m : int
-        How many neighbors of each query, at most n.
+        Number of neighbors per query, at most n.
     n_threads : int or None, default=None
         Number of threads; ``None`` for all cores.
 
     Returns
     -------
     distances : float64 ndarray of shape (q, m)
-        From differences, so that duplicates are exactly 0 apart; in ascending order.
+        Computed from differences, so that duplicates are exactly 0 apart; in ascending order.
     rows : int64 ndarray of shape (q, m)
-        The rows of the points; of equally distant ones, those with lower rows come first.
+        Rows of the points; among equally distant points, lower rows come first.
 
     Examples
     --------
@@ -360,7 +360,7 @@ def nearest(
 
 
 def any_within(points: np.ndarray, queries: np.ndarray, reach: float) -> np.ndarray:
-    """Whether some point lies within `reach` of each query."""
+    """Return whether any point lies within `reach` of each query."""
     if points.shape[1] > TREE_MAX_DIMENSION:
         return nearest(points, queries, 1, 1)[0][:, 0] <= reach
     # SciPy's search excludes its upper bound.

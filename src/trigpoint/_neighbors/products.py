@@ -1,6 +1,6 @@
 """Exact nearest neighbors by matrix products over all points, for high dimension.
 
-The points may be sparse. Everything that decides has the bits of dense points.
+The points may be sparse. Distances that decide have the same bits as for dense points.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,22 +15,22 @@ from trigpoint._neighbors.nearest import product_rounding
 from trigpoint._neighbors.sparse import squares_to_row, stored, stored_row_bytes, take_rows
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Points that are multiplied at once, and their products.
+# Bytes of the points multiplied at once, and of their products.
 SCAN_BYTES = 8 * 2**20
 
-# Rows of a product are padded to a multiple of this.
+# Rows of a product are padded to a multiple of this number.
 _PADDING = 32
 
-# Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
+# Number of values among one query's neighbors that makes handing them to a thread worthwhile.
 _WORTH_A_THREAD = 2**13
 
-# Fetching one point costs as much as multiplying this many; queries multiplied at once, and the
-# neighbors that they may have in all.
+# Fetching a point costs as much as multiplying this many; queries multiplied at once, and their
+# maximum total number of neighbors.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
 _MARKED = 2**22
 
-# Sample of points for guessing how far a query's neighbors reach.
+# Sample size for guessing the radius of a query's neighborhood.
 _SAMPLE = 2048
 
 # Squared distances and rows.
@@ -40,10 +40,10 @@ _Candidates = tuple[np.ndarray, np.ndarray]
 class ProductIndex(NeighborIndex):
     """Matrix products over all points, for high dimension.
 
-    A product finds the candidates, with an error bound that misses no neighbor; distances are
-    computed again from differences where rounding leaves doubt about which points are neighbors.
-    Points are read block by block, each for several queries, so they may be in a file: only the
-    neighbors, and a few more, are kept in memory. Blocks do not depend on the number of threads.
+    A product finds candidates, with an error bound that misses no neighbor; distances are
+    recomputed from differences where rounding leaves open which points are neighbors. Points are
+    read block by block, each for several queries, so they may be in a file: only the neighbors and
+    a few other points are kept in memory. Blocks do not depend on the number of threads.
     """
 
     name = "products"
@@ -61,7 +61,7 @@ class ProductIndex(NeighborIndex):
 
     @property
     def _multiplied(self) -> np.dtype:
-        """Type that products are computed in."""
+        """Data type of the products."""
         return self.points.dtype
 
     def _prepare(self) -> None:
@@ -77,11 +77,11 @@ class ProductIndex(NeighborIndex):
         return points if self._center is None else points - self._center
 
     def _read(self, rows: slice | np.ndarray) -> Any:
-        """Some points, as `_products` takes them."""
+        """Return points in the form that `_products` takes."""
         return self._shifted(self.points[rows])
 
     def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
-        """Inner products (q, b) of shifted queries and points."""
+        """Return inner products (q, b) of shifted queries and points."""
         return queries @ points.T
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
@@ -95,13 +95,13 @@ class ProductIndex(NeighborIndex):
         return Neighborhoods.joined(parts)
 
     def _nearest(self, queries: np.ndarray, m: int) -> Neighborhoods:
-        """Neighborhoods of at most `together` queries."""
+        """Return the neighborhoods of at most `together` queries."""
         padded, norms = self._padded(queries)
         members: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(queries)
         bounds: list[np.ndarray] = [np.empty(0)] * len(queries)
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
-        # A guess of how far the neighbors reach; one that is too low is noticed and raised.
+        # Guess the radii of the neighborhoods; guesses that are too low are detected and raised.
         share = m / self._n
         waiting = np.arange(len(queries))
         while len(waiting):
@@ -121,7 +121,7 @@ class ProductIndex(NeighborIndex):
         return Neighborhoods(queries, m, squared_radii, last_rows, members, bounds)
 
     def _threads_for(self, m: int) -> int:
-        """Threads that share queries with `m` neighbors each."""
+        """Return the number of threads for queries with `m` neighbors each."""
         return self._n_threads if m * self.points.shape[1] >= _WORTH_A_THREAD else 1
 
     def _settle(
@@ -133,7 +133,7 @@ class ProductIndex(NeighborIndex):
         m: int,
         q: int,
     ) -> tuple[float, int]:
-        """Put the nearest of a query's candidates in front; see `settle`."""
+        """Move the nearest of a query's candidates to the front; see `settle`."""
         return settle(
             lambda rows: self._squares_to(rows, queries[q]),
             self._norms,
@@ -145,10 +145,10 @@ class ProductIndex(NeighborIndex):
         )
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Queries relative to the center, padded with zeros, and their squared norms.
+        """Return centered queries, padded with zeros, and their squared norms.
 
-        They are padded to whole tiles of a product, whose last bits then seldom depend on which
-        queries are asked together.
+        With padding to whole tiles, the last bits of a product seldom depend on which queries are
+        searched together.
         """
         filled = -(-len(queries) // _PADDING) * _PADDING
         padded = np.zeros((filled, queries.shape[1]), dtype=self._multiplied)
@@ -166,13 +166,13 @@ class ProductIndex(NeighborIndex):
         yield from thread_map(lambda pair: (pair[0], self._squares_to(*pair)), pairs, n_threads)
 
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
-        """Exact squared distances from some rows to a query."""
+        """Return exact squared distances from some rows to a query."""
         from trigpoint._kernels.distances import squares_to
 
         return squares_to(self.points, rows, query)
 
     def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows and squared distances of points within the reach of a few queries."""
+        """Yield rows and squared distances of the neighbors of a few queries."""
         padded, norms = self._padded(found.points)
         with one_blas_thread():
             candidates = self._candidates(padded, norms, found.squared_radii)
@@ -199,7 +199,7 @@ class ProductIndex(NeighborIndex):
         return np.sqrt(np.maximum(squares, 0))
 
     def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
-        """Squared distance that safely holds a share of the points, judging by a sample."""
+        """Estimate squared distances that safely hold a share of the points, from a sample."""
         if share >= 1:
             return np.full(len(norms), np.inf)
         products = self._products(padded, self._sample)
@@ -216,7 +216,7 @@ class ProductIndex(NeighborIndex):
     def _candidates(
         self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
     ) -> list[_Candidates]:
-        """Squared distances and rows of points that may lie within the cut of each query."""
+        """Return squared distances and rows of points that may lie within the cut of each query."""
         from trigpoint._kernels.candidates import sift
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -232,13 +232,13 @@ class ProductIndex(NeighborIndex):
         return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the neighbors; variances come from products with marked neighbors.
+        """Return covariances of the neighbors; variances by products with marked neighbors.
 
-        These read each point once for many queries, where memory is too slow to fetch every
-        query's neighbors.
+        The products read each point once for many queries, while fetching the neighbors of every
+        query would be limited by memory speed.
         """
         assert found.members is not None
-        # A product reads all points at many times the speed of fetching some of them.
+        # Per point, a product is many times faster than fetching.
         if mode == "full" or _FETCHING * found.size < self._n:
             return self._fetched_covariances(found, mode)
         together = min(_MARKED_TOGETHER, max(_MARKED // found.size, 1))
@@ -249,7 +249,7 @@ class ProductIndex(NeighborIndex):
             )
             return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *found.points.shape))
-        # In order, so that a block finds its own without going through all of them.
+        # Sorted, so that a block finds its neighbors without scanning all of them.
         neighbors = np.sort(np.array(found.members), axis=1)
         width = sum(found.points.shape) * self.points.itemsize
         blocks = row_blocks(self._n, block_rows(width, SCAN_BYTES))
@@ -262,16 +262,16 @@ class ProductIndex(NeighborIndex):
         mean_squares = sums_of_squares / found.size
         with np.errstate(invalid="ignore"):
             variances = np.maximum(mean_squares - np.square(sums / found.size), 0)
-        # Far from the center, compared with their spread, sums of squares have too few digits.
+        # If neighbors are far from the center, compared with their spread, squares lose precision.
         error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
-        # Written so that overflow counts as no digits at all.
+        # Written so that overflow counts as lost precision.
         poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))
         if len(poor):
             variances[poor] = self._fetched_covariances(found.take(poor.tolist()), mode)
         return variances
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances from each query's neighbors in turn."""
+        """Return covariances, fetching the neighbors of one query after the other."""
         from trigpoint._kernels.tree_search import covariance, variances
 
         assert found.members is not None
@@ -281,13 +281,13 @@ class ProductIndex(NeighborIndex):
         return np.array(list(measured))
 
     def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
+        """Return sums (q, d) of each query's neighbors in a block of points, and of squares."""
         from trigpoint._kernels.candidates import mark
 
         block = self._read(part)
         marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
         mark(neighbors, part.start, marks)
-        # Overflow shows in the variances, which are then computed from differences.
+        # Overflow is detected in the variances, which are then computed from differences.
         with np.errstate(over="ignore"):
             return marks @ block, marks @ np.square(block)
 
@@ -296,7 +296,7 @@ class ProductIndex(NeighborIndex):
 
 
 class SparseIndex(ProductIndex):
-    """Products of sparse points with dense queries, in float64 and without a center."""
+    """Products of sparse points with dense queries, in float64 and without centering."""
 
     name = "sparse products"
     points: csr_array
@@ -308,17 +308,17 @@ class SparseIndex(ProductIndex):
     def _prepare(self) -> None:
         from trigpoint._kernels.sparse_loops import sparse_norms
 
-        # Subtracting a center would leave hardly any zeros.
+        # Centered points would not be sparse.
         self._center = None
         self._block = block_rows(stored_row_bytes(self.points) + 8 * self.together, SCAN_BYTES)
         self._norms = sparse_norms(*stored(self.points), np.zeros(self.points.shape[1]))
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Points in some rows."""
+        """Return the points in some rows."""
         return take_rows(self.points, rows)
 
     def copies(self, point: np.ndarray) -> np.ndarray:
-        """Rows that equal a point in every coordinate."""
+        """Return the rows that equal a point in every coordinate."""
         columns = np.flatnonzero(point)
         X = self.points
         rows = np.flatnonzero(np.diff(X.indptr) == len(columns))
@@ -344,7 +344,7 @@ class SparseIndex(ProductIndex):
         return products
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # The products of a query do not depend on other queries.
+        # No padding: the products of a query do not depend on other queries.
         doubles = np.ascontiguousarray(queries, dtype=np.float64)
         return doubles, np.einsum("ij,ij->i", doubles, doubles)
 
@@ -377,11 +377,11 @@ def settle(
     places: np.ndarray,
     m: int,
 ) -> tuple[float, int]:
-    """Put the `m` nearest of one query's candidates in front, and say how far they reach.
+    """Move the `m` nearest of one query's candidates to the front, and return their radius.
 
-    Exact squared distances to rows, from `squares_to`, are computed where rounding leaves doubt
-    about which are nearest or farthest. Returns the largest squared distance and the last row at
-    that distance; -1 and -1 if neighbors may be missing.
+    Exact squared distances to rows, from `squares_to`, are computed where rounding leaves open
+    which are nearest or farthest. Returns the largest squared distance and the last row at that
+    distance; -1 and -1 if neighbors may be missing.
     """
     from trigpoint._kernels.candidates import may_be_farthest, narrow
 
@@ -391,7 +391,7 @@ def settle(
         return -1.0, -1
     if sure < m:
         exact, doubtful = squares_to(places[sure:kept]), places[sure:kept].copy()
-        # Candidates come in the order of their rows, and ties stay in it.
+        # Candidates are in the order of their rows, which ties preserve.
         order = np.argsort(exact, kind="stable")
         squares[sure:kept], places[sure:kept] = exact[order], doubtful[order]
     last = may_be_farthest(*bounds, squares, places, sure, m)
@@ -401,14 +401,14 @@ def settle(
 
 
 def _square_norms(points: np.ndarray) -> np.ndarray:
-    """Squared norm of each point."""
+    """Return the squared norm of each point."""
     return np.einsum("ij,ij->i", points, points).astype(np.float64)
 
 
 def _center_if_far(points: np.ndarray) -> np.ndarray | None:
-    """Center of `points` where they lie far from the origin, else None.
+    """Return the center of `points` if they lie far from the origin, else None.
 
-    There the error bound of the products would let every point through.
+    Far from the origin, the error bound of products would rule out no point.
     """
     center = points.mean(axis=0, dtype=np.float64)
     spread = points[:: max(1, len(points) // 1000)].var(axis=0, dtype=np.float64).sum()

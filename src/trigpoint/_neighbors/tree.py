@@ -17,16 +17,16 @@ from trigpoint._kernels.tree_search import (
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
-# Neighbors found by one call of a compiled loop.
+# Bytes of the neighbors found by one call of a compiled loop.
 _QUERY_BYTES = 4 * 2**20
 
-# This many neighbors are found by one thread as fast as by several.
+# Up to this many neighbors, one thread is as fast as several.
 _FEW_NEIGHBORS = 2**16
 
-# Fewer points are split by one thread in less time than it takes to start others.
+# Up to this many points, splitting takes less time than starting other threads.
 _SPLIT_BY_ONE = 2**17
 
-# The top of a tree is split until its leaves hold this share of the points, or is this deep.
+# The top of a tree is split until a leaf holds the n-th part of the points, or to this depth.
 _PARTS = 64
 _TOP_LEVELS = 24
 _TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
@@ -35,8 +35,8 @@ _TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
 class TreeIndex(NeighborIndex):
     """A k-d tree, for low dimension.
 
-    It keeps a copy of the points in the order of its buckets. Buckets of a sixteenth of the
-    neighbors asked for leave little to read beyond the neighbors themselves.
+    It stores a copy of the points in the order of its buckets. With buckets of a sixteenth of the
+    number of neighbors, few other points are read.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class TreeIndex(NeighborIndex):
         self.tree = build_tree(self.points, bucket, n_threads)
 
     def _blocks(self, n_queries: int, m: int) -> tuple[Iterator[slice], int]:
-        """Blocks of queries, and how many threads are worth starting for them."""
-        # Small enough that an interrupt takes effect at once.
+        """Return blocks of queries, and how many threads are worth starting for them."""
+        # Small enough for interrupts to take effect immediately.
         size, n_threads = block_rows(16 * m, _QUERY_BYTES), self._n_threads
         # Starting threads takes longer than finding a few small neighborhoods.
         if n_threads == 1 or n_queries * m <= _FEW_NEIGHBORS:
@@ -105,7 +105,7 @@ class TreeIndex(NeighborIndex):
         return thread_map(gather, range(len(queries)), n_threads)
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the neighbors, read where they lie side by side."""
+        """Return covariances of the neighbors, read from contiguous memory."""
         queries = found.points.astype(np.float64)
         k, d = queries.shape
         result = np.empty((k, d, d) if mode == "full" else (k, d))
@@ -131,10 +131,10 @@ class Nodes(NamedTuple):
 
 
 def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
-    """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside.
+    """Build a tree over `points` with at most `bucket` points per bucket, duplicates aside.
 
-    The top is split level by level, and the parts below it side by side. Where the top ends
-    depends on the number of points alone, so the tree is the same for any number of threads.
+    The top is split level by level, and the parts below it in parallel. The depth of the top
+    depends only on the number of points, so the tree is the same for any number of threads.
     """
     n, d = points.shape
     tree_points = np.array(points, order="C")
@@ -156,7 +156,7 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
 
 
 def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
-    """Measure the box around all points, that of the first node."""
+    """Compute the box of the first node, around all points."""
     blocks = list(row_blocks(len(points), _SPLIT_BY_ONE))
     boxes = list(thread_map(lambda part: box(points[part]), blocks, n_threads))
     nodes.lower[0] = np.min([lower for lower, _ in boxes], axis=0)
@@ -164,7 +164,7 @@ def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
 
 
 def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int) -> int:
-    """Split nodes of more than `part` points, a level at a time; return the number of nodes."""
+    """Split nodes of more than `part` points, level by level; return the number of nodes."""
     used, level = 1, [0]
     for _ in range(_TOP_LEVELS):
         large = [node for node in level if splittable(top, node, part)]
@@ -179,7 +179,7 @@ def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_th
 
 
 def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, start: int, stop: int) -> Nodes:
-    """A node of the points from `start` to `stop`, and all nodes below it."""
+    """Return a node of the points from `start` to `stop`, and all nodes below it."""
     room = 64 + 8 * ((stop - start) // bucket)
     while True:
         starts, stops, children = np.zeros((3, room), dtype=np.int64)
@@ -187,19 +187,19 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, start: int, s
         nodes.starts[0], nodes.stops[0] = start, stop
         used = split_all(points, rows, bucket, nodes)
         if used >= 0:
-            # Copies, which give back the room that was not used.
+            # Copies, which release unused memory.
             nodes = Nodes(*(values[:used].copy() for values in nodes))
-            # Where many points coincide, a search reads only those with the lowest rows.
+            # If many points coincide, a search reads only those with the lowest rows.
             coincide = (nodes.lower == nodes.upper).all(axis=1)
             for node in np.flatnonzero(coincide & (nodes.stops - nodes.starts > MANY_COPIES)):
                 rows[nodes.starts[node] : nodes.stops[node]].sort()
             return nodes
-        # Points that lie very unevenly leave many buckets nearly empty.
+        # Very uneven points leave many buckets nearly empty.
         room *= 4
 
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
-    """The nodes of the top, and after them those of each part but its first, which is a leaf."""
+    """Concatenate the nodes of the top and of each part, without the part's first, a top leaf."""
     first = used
     for leaf, part in zip(leaves, parts, strict=True):
         shift = first - 1
@@ -216,7 +216,7 @@ def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nod
 
 @compiled
 def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest coordinates."""
+    """Return the smallest and largest coordinates."""
     d = points.shape[1]
     lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
     for i in range(len(points)):
@@ -228,12 +228,12 @@ def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
-    """Split a node down to buckets; return their number, or -1 if there is no room for them."""
+    """Split a node down to buckets; return the number of nodes, or -1 if there is no room."""
     nodes.lower[0], nodes.upper[0] = box(points[nodes.starts[0] : nodes.stops[0]])
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
     used = 1
     node = 0
-    # Children are appended, so that walking through the nodes reaches every one.
+    # Children are appended, so that the loop reaches every node.
     while node < used:
         if splittable(nodes, node, bucket):
             if used + 2 > len(nodes.starts):
@@ -246,7 +246,7 @@ def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -
 
 @compiled
 def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
-    """Whether a node holds more points than a bucket, and not all of them in one place."""
+    """Return whether a node holds more points than a bucket, not all of them coincident."""
     if nodes.stops[node] - nodes.starts[node] <= bucket:
         return False
     longest = 0.0
@@ -272,9 +272,9 @@ def _halve(
     low: np.ndarray,
     high: np.ndarray,
 ) -> None:
-    """Do what `split` does, with room (2, d) for the two boxes.
+    """Do what `split` does, with work space (2, d) for the two boxes.
 
-    The room is the caller's own: threads that write to adjacent nodes would wait for each other.
+    Each caller has its own work space: threads that write to adjacent nodes would slow each other.
     """
     d = points.shape[1]
     low[:] = np.inf
@@ -284,7 +284,7 @@ def _halve(
     for c in range(1, d):
         if upper[node, c] - lower[node, c] > upper[node, axis] - lower[node, axis]:
             axis = c
-    # Strictly above the lower end even where rounding would give it back.
+    # Strictly above the lower end, even if rounding gives the lower end.
     middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
     if middle <= lower[node, axis]:
         middle = upper[node, axis]

@@ -1,1 +1,1 @@
-"""Numerical tools that several stages use: kernels, neighbors, threads, compiled loops."""
+"""Numerical tools used by several stages: kernels, geodesics, residuals, connectivity, threads."""

@@ -1,4 +1,4 @@
-"""How work runs: rows in blocks of bounded size, threads that share them, and progress."""
+"""Execution of work: blocks of rows of bounded size, threads that share them, and progress."""
 
 import logging
 import os
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Large enough that NumPy's per-call cost vanishes, small enough to stay near the caches.
+# Large enough to hide NumPy's overhead per call, and small enough for the caches.
 BLOCK_BYTES = 16 * 2**20
 
-# More than any machine has cores.
+# More than the number of cores of any machine.
 _MOST_THREADS = 2**16
 
 
@@ -44,13 +44,13 @@ def row_blocks(n_rows: int, rows: int) -> Iterator[slice]:
 
 
 def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
-    """Draw `size` points without replacement, in their order; `X` itself if there are no more."""
+    """Draw `size` points without replacement, in their order, or return `X` if it has no more."""
     n = X.shape[0]
     return X if n <= size else X[np.sort(rng.choice(n, size, replace=False))]
 
 
 def distinct_rows(X: Any, most: int) -> np.ndarray | None:
-    """First rows of all distinct points, in order; ``None`` if there are more than `most`."""
+    """Return the first row of each distinct point, or ``None`` if there are more than `most`."""
     if isinstance(X, csr_array):
         found: dict[bytes, int] = {}
         for row in range(X.shape[0]):
@@ -59,7 +59,7 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
             if len(found) > most:
                 return None
         return np.array(list(found.values()), dtype=np.int64)
-    # A few rows settle it for nearly all data; only for the rest is everything sorted.
+    # For nearly all data, a few rows decide; otherwise all rows are sorted.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:
         return None
@@ -68,7 +68,7 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
 
 
 def thread_count(n_jobs: Any) -> int:
-    """Number of threads meant by `n_jobs`: -1 (or None) for every core this process may use."""
+    """Return the number of threads for `n_jobs`: -1 or None for all cores the process may use."""
     if n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs == -1):
         # Containers and batch systems often allow fewer cores than the machine has.
         affinity = getattr(os, "sched_getaffinity", None)
@@ -76,11 +76,11 @@ def thread_count(n_jobs: Any) -> int:
     return check_count("n_jobs", n_jobs, high=_MOST_THREADS, why="or -1 for all cores")
 
 
-# Idle pools, by their number of threads. A draw maps hundreds of times, and starting threads for
-# each map would take a tenth as long as its work.
+# Idle pools, by number of threads. A draw maps hundreds of times, and starting threads for each map
+# would take a tenth of its time.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
-# A forked process has the pools without their threads.
+# A forked process inherits the pools without their threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_IDLE_POOLS.clear)
 
@@ -92,7 +92,7 @@ def thread_map(
     if n_threads == 1:
         yield from map(function, items)
         return
-    # A pool for this map alone, so that maps inside maps never wait for themselves.
+    # Each map has its own pool, so that nested maps cannot deadlock.
     idle, remaining = _IDLE_POOLS[n_threads], iter(items)
     try:
         pool = idle.pop()
@@ -106,16 +106,16 @@ def thread_map(
             pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
             yield result
     finally:
-        # After an error or Ctrl-C, work that has not begun is dropped, not waited for.
+        # After an error or Ctrl-C, work that has not begun is dropped.
         wait([future for future in pending if not future.cancel()])
         idle.append(pool)
 
 
 class _Blas:
-    """The limit of BLAS to one thread, which applies to the whole process."""
+    """State of the process-wide limit of BLAS to one thread."""
 
     lock = threading.Lock()
-    # Calls of `one_blas_thread` that have not returned yet.
+    # Number of active calls of `one_blas_thread`.
     inside = 0
     controller: ThreadpoolController | None = None
     limiter: Any = None
@@ -123,15 +123,15 @@ class _Blas:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep each matrix product in the thread that calls it, while our own threads run.
+    """Limit each matrix product to the thread that calls it, while our own threads run.
 
-    The limit lasts from the first call that enters to the last that leaves: if two overlap, the
-    second would otherwise mistake the first one's limit for the user's setting, and leave it
-    behind.
+    The limit lasts from the first call that enters to the last that leaves. Otherwise, the second
+    of two overlapping calls would take the limit of the first for the user's setting, and restore
+    it in the end.
     """
     with _Blas.lock:
         if _Blas.inside == 0:
-            # Finding the libraries takes longer than many products, so it is done once.
+            # Finding the libraries takes longer than many products, so do it once.
             _Blas.controller = _Blas.controller or ThreadpoolController()
             _Blas.limiter = _Blas.controller.limit(limits=1, user_api="blas")
             _let_others_limit(_Blas.controller)
@@ -150,7 +150,7 @@ def one_blas_thread() -> Iterator[None]:
 def _let_others_limit(controller: ThreadpoolController) -> None:
     """Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS.
 
-    Otherwise the limits of all other threads would be ignored for as long as it lives.
+    Otherwise the limits of all other threads would be ignored while that thread lives.
     """
     for library in controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -198,9 +198,9 @@ class Run:
     report : callable
         Called as ``report(stage, done, total)``.
     source : Source
-        Where the rows are, for the rare stage that needs more of them than the pool.
+        Source of the rows, for the rare stage that needs more rows than the pool.
     seconds : dict
-        How long each stage took.
+        Duration of each stage.
     """
 
     def __init__(self, random_state: Any, n_jobs: Any, verbose: Any, source: Any = None) -> None:
@@ -212,7 +212,7 @@ class Run:
         self._last = time.perf_counter()
 
     def done(self, stage: str) -> None:
-        """Record how long a stage took."""
+        """Record the duration of a stage."""
         now = time.perf_counter()
         self.seconds[stage], self._last = now - self._last, now
         logger.info("%s: %.2f s", stage, self.seconds[stage])

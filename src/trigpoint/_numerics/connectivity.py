@@ -1,4 +1,4 @@
-"""Joining the components of a graph by their shortest bridges."""
+"""Join the components of a graph by their shortest bridges."""
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
@@ -9,28 +9,28 @@ from trigpoint._common.errors import ParameterWarning
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# A component of s points surely has a foreign point among the s + 1 nearest neighbors of each of
-# its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
+# The s + 1 nearest neighbors of a point in a component of s points include a point of another
+# component. Up to this s, searching for them is cheaper than a search among foreign points only.
 _SMALL_COMPONENT = 64
 
 # Lengths within this relative difference count as equal.
 _RELATIVE_SLACK = 1e-12
 
-# There are few landmarks, and fewer components.
+# One thread is enough for few landmarks and even fewer components.
 _N_THREADS = 1
 
 
 class DisconnectedGraphWarning(ParameterWarning):
-    """A neighborhood graph fell apart and was joined by its shortest bridging edges."""
+    """A neighborhood graph was disconnected and was joined by the shortest bridging edges."""
 
 
 def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     """Return the shortest edges that join the components of a graph into one.
 
-    The bridges are a minimum spanning tree of the components, where two components are as far
-    apart as their closest points. It grows by Borůvka's rounds [1]_: every component but the
-    largest reaches for its nearest foreign point, ties going to the smaller indices, until one
-    component is left. Memory stays within blocks of rows; no k x k matrix is formed.
+    The bridges are a minimum spanning tree of the components, where the distance between two
+    components is that of their closest points. It grows in Borůvka rounds [1]_: every component but
+    the largest is joined to its nearest foreign point, ties going to the smaller indices, until one
+    component is left. Memory is limited to blocks of rows; no k x k matrix is formed.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     Returns
     -------
     bridges : int64 ndarray of shape (b, 2)
-        One edge fewer than there are components; smaller index first, in lexicographic order.
+        One edge less than the number of components; smaller index first, in lexicographic order.
 
     References
     ----------
@@ -65,8 +65,8 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     bridges: list[tuple[int, int]] = []
     while n_components > 1:
         components = DisjointSet(range(n_components))
-        # Two components may pick different edges of one length; with the union taken edge by
-        # edge, shortest first, such ties cannot close a cycle.
+        # Two components may pick different edges of equal length; adding edges one by one, shortest
+        # first, prevents cycles.
         for _, i, j in sorted(foreign.shortest_edges(labels)):
             if components.merge(int(labels[i]), int(labels[j])):
                 bridges.append((min(i, j), max(i, j)))
@@ -77,20 +77,20 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
 
 
 class _NearestForeign:
-    """Every point's distance to the nearest point of another component, refreshed lazily.
+    """Distance from every point to the nearest point of another component, refreshed lazily.
 
-    When components merge, foreign points only become fewer: what was found in an earlier round
-    is a lower bound in this one, and most points never have to be asked again.
+    Merging components only removes foreign points: distances found in earlier rounds are lower
+    bounds, and most points are never searched again.
     """
 
     def __init__(self, points: np.ndarray) -> None:
         self.points = points
         self.distances = np.zeros(len(points))
-        # A point is its own partner until it has been searched from, which marks it as outdated.
+        # A point that has not been searched yet is its own partner, which marks it as outdated.
         self.partners = np.arange(len(points))
 
     def shortest_edges(self, labels: np.ndarray) -> list[tuple[float, int, int]]:
-        """Length and ends of the shortest edge out of each component but the largest."""
+        """Return length and ends of the shortest edge out of each component but the largest."""
         sizes = np.bincount(labels)
         largest = int(sizes.argmax())
         limits = self._refresh(labels, sizes, largest)
@@ -104,7 +104,7 @@ class _NearestForeign:
         ]
 
     def _refresh(self, labels: np.ndarray, sizes: np.ndarray, largest: int) -> np.ndarray:
-        """Search from points that may hold a shortest edge; return a bound for each component."""
+        """Search from points that may have a shortest edge; return a bound for each component."""
         outdated = labels[self.partners] == labels
         limits = self._limits(labels, ~outdated, len(sizes))
         rows = np.flatnonzero(outdated & (labels != largest) & (self.distances <= limits[labels]))
@@ -125,7 +125,7 @@ class _NearestForeign:
         for block in row_blocks(len(rows), block_rows(32 * n_asked)):
             asked = rows[block]
             distances, found = nearest(self.points, self.points[asked], n_asked, _N_THREADS)
-            # Neighbors come nearest first, so the first foreign one is the nearest foreign one.
+            # Neighbors are sorted, so the first foreign one is the nearest.
             first = (labels[found] != labels[asked, None]).argmax(axis=1)[:, None]
             self.partners[asked] = np.take_along_axis(found, first, axis=1)[:, 0]
             self.distances[asked] = np.take_along_axis(distances, first, axis=1)[:, 0]

@@ -12,28 +12,29 @@ from trigpoint._numerics.blocks import one_blas_thread, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
-# The kernel matrix between the rows of two float64 arrays of points.
+# Map two float64 arrays of points to the kernel matrix between their rows.
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-# Up to this many columns, distances from differences are as fast as from a matrix product, and
-# exact. With more they are slow, and products suffice for points within this many bandwidths of
-# their center.
+# Up to this many columns, distances from differences are as fast as a matrix product, and exact.
+# With more columns, products are accurate enough for points within this many bandwidths of their
+# center.
 FEW_COLUMNS = 32
 _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
+# Points among which the spacing of landmarks is measured, at least and per landmark, and number of
+# measurements.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
+    """Return squared Euclidean distances between the rows of `A` and `B`, by a matrix product.
 
-    Both are centered on the mean of `B` first: far from the origin the product alone would cancel
-    all significant digits.
+    Both are centered on the mean of `B` first: far from the origin, the product would lose all
+    significant digits to cancellation.
     """
     center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
     A, B = A - center, B - center
@@ -44,7 +45,7 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
-    # Points so far apart that the quotient overflows have a kernel of 0.
+    # If the quotient overflows, the kernel is 0.
     with np.errstate(over="ignore"):
         return np.exp(squares / (-2.0 * bandwidth**2))
 
@@ -52,7 +53,7 @@ def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
 def gaussian_of(bandwidth: float) -> Kernel:
     """Gaussian kernel between the rows of two float64 arrays of points.
 
-    Its entries are accurate to about 1e-13, even for points that coincide.
+    Its entries are accurate to about 1e-13, even for coincident points.
     """
 
     def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -64,14 +65,14 @@ def gaussian_of(bandwidth: float) -> Kernel:
 
 
 def _within(distance: float, A: np.ndarray, B: np.ndarray) -> bool:
-    """Whether all points lie within this distance of the mean of `B`."""
+    """Return whether all points lie within this distance of the mean of `B`."""
     center = B.mean(axis=0)
     squares = [np.einsum("ij,ij->i", X - center, X - center).max(initial=0) for X in (A, B)]
     return bool(max(squares) <= distance**2)
 
 
 def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Dense Gaussian kernel matrix of the rows of `X`, symmetric with a unit diagonal."""
+    """Return the dense Gaussian kernel matrix of the rows of `X`, with a unit diagonal."""
     with one_blas_thread():
         K = gaussian(squared_distances(X, X), bandwidth)
     K = (K + K.T) / 2
@@ -80,7 +81,7 @@ def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
-    """Median distance between points (of at most 1,000 drawn at random): the usual first guess."""
+    """Return the median distance between up to 1,000 random points, the usual first guess."""
     some = sample_points(X, _MEDIAN_SAMPLE, rng)
     distances = pdist(np.asarray(some, dtype=np.float64))
     distances = distances[distances > 0]
@@ -94,10 +95,10 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth") -> float:
-    """Radius of the ball that holds a landmark's share of the points, n / k of them.
+    """Return the radius of the ball that holds a landmark's share of the points, n / k of them.
 
-    This is the median over a few points drawn at random, searched among enough points to estimate
-    it well. If nearly all neighbors are copies, more of them are searched.
+    This is the median over a few random points, estimated with a sufficiently large sample of their
+    neighbors. If nearly all neighbors are duplicates, more of them are searched.
     """
     from trigpoint._neighbors.index import neighbor_index
 
@@ -107,7 +108,7 @@ def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "band
     index = neighbor_index(X, share + 1, _SPACING_QUERIES)
     queries = index.take(rng.choice(n, min(n, _SPACING_QUERIES), replace=False))
     while True:
-        # Each of them is its own nearest neighbor.
+        # Each query is its own nearest neighbor.
         radius = float(np.median(np.sqrt(index.search(queries, share + 1).squared_radii)))
         if radius > 0:
             return radius
@@ -123,11 +124,11 @@ def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "band
 def resolve_kernel_bandwidth(
     bandwidth: Any, X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth"
 ) -> float:
-    """Bandwidth of a kernel that `k` landmarks should approximate.
+    """Return the bandwidth of a kernel that `k` landmarks should approximate.
 
     ``None`` takes twice the spacing of `k` landmarks: a few percent of the trace then remain
-    unexplained, and the kernel matrix of the landmarks is far from singular. `name` is that of the
-    parameter.
+    unexplained, and the kernel matrix of the landmarks is far from singular. `name` is the name of
+    the parameter, for errors.
     """
     if bandwidth is None:
         return 2.0 * landmark_spacing(X, k, rng, name)
@@ -149,9 +150,9 @@ def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
 def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
     r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
 
-    With this tau it agrees with the Welsch function to second order at distance 0. The argument is
-    clipped at a quarter period, where the sine reaches 1: points farther away are left alone
-    instead of being repelled again.
+    With this tau, it agrees with the Welsch function to second order at distance 0. The argument is
+    clipped at a quarter period, where the sine reaches 1, so that points farther away are not
+    repelled again.
     """
     return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))
 

@@ -1,4 +1,4 @@
-"""Distances along the manifold: shortest paths over the neighborhood graph of all points."""
+"""Distances along the manifold: shortest paths in the neighborhood graph of all points."""
 
 from typing import Any
 
@@ -14,20 +14,20 @@ from trigpoint._numerics.gaussian import gaussian
 
 
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
-    """Return the geodesic distances between all points, as approximated by a graph [1]_.
+    """Return the geodesic distances between all points, approximated by a graph [1]_.
 
-    Two points are joined by an edge when either is among the other's nearest neighbors; the
-    distance is the length of the shortest path. Coincident points are one vertex of the graph:
-    they are 0 apart and share their neighbors, of which each vertex has `n_neighbors` as long
-    as there are that many other distinct points.
+    Two points are joined by an edge if either is among the other's nearest neighbors; the distance
+    is the length of the shortest path. Coincident points are one vertex of the graph: they are 0
+    apart and share their neighbors. A vertex has `n_neighbors`, or all other distinct points if
+    there are fewer.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         The points.
     n_neighbors : int, default=10
-        Neighbors of each point in the graph: fewer follow the manifold more closely but may
-        leave the graph in pieces.
+        Number of neighbors of each point in the graph: fewer follow the manifold more closely but
+        may leave the graph disconnected.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     Warns
     -----
     DisconnectedGraphWarning
-        When the graph falls apart; its components are then joined by their shortest bridges.
+        If the graph is disconnected; its components are then joined by their shortest bridges.
 
     References
     ----------
@@ -57,12 +57,12 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"the data has {len(X)} points"
     )
-    # Adding zero makes a negative zero positive: the two differ in bits but not in value.
+    # Adding zero turns -0.0 into 0.0: equal values must have equal bits.
     vertices, vertex_of = np.unique(X + 0.0, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
     graph = _neighborhood_graph(vertices, n_neighbors)
     distances = dijkstra(graph, directed=True)
-    # Summed from either end, a path may differ in the last digit.
+    # Path lengths summed from either end may differ in the last digit.
     distances = np.minimum(distances, distances.T)
     return distances[np.ix_(vertex_of, vertex_of)]
 
@@ -103,8 +103,8 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
 
 
 def _neighborhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
-    """Symmetric, connected graph of the nearest neighbors, weighted by Euclidean length."""
-    # Among its nearest, each vertex finds itself; `_edges_to_graph` leaves such loops out.
+    """Return the symmetric, connected graph of nearest neighbors, weighted by Euclidean length."""
+    # The nearest neighbors of a vertex include the vertex; `_edges_to_graph` drops such loops.
     n_found = min(n_neighbors + 1, len(vertices))
     _, found = neighbor_index(vertices, n_found, len(vertices)).query(vertices, n_found)
     pairs = np.column_stack([np.repeat(np.arange(len(vertices)), n_found), found.ravel()])

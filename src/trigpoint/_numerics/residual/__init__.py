@@ -1,9 +1,9 @@
-"""What landmarks leave unexplained of a kernel.
+"""Residual of a kernel, unexplained by landmarks.
 
-Landmarks J explain ``K_XJ inverse(K_JJ) K_JX`` of a kernel matrix K. What is left is the residual,
-a kernel itself; its diagonal holds the squared distances, in the feature space of the kernel, of
-the points from the span of the landmarks, and its trace is the error of the Nystrom approximation.
+Landmarks J explain ``K_XJ inverse(K_JJ) K_JX`` of a kernel matrix K. The residual is the rest, also
+a kernel; its diagonal holds the squared distances, in the feature space of the kernel, of the
+points from the span of the landmarks, and its trace is the error of the Nystrom approximation.
 
-There are two ways to compute with it. Where landmarks are only ever added, `factor` grows a
-Cholesky factor. Where they are exchanged or moved, `exchange` maintains the inverse of K_JJ.
+There are two ways to compute with it. If landmarks are only added, `factor` grows a Cholesky
+factor. If they are exchanged or moved, `exchange` maintains the inverse of K_JJ.
 """

@@ -1,4 +1,4 @@
-"""The inverse of the landmarks' kernel matrix, as landmarks are exchanged or moved."""
+"""Inverse of the landmarks' kernel matrix, as landmarks are exchanged or moved."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
@@ -11,28 +11,28 @@ from trigpoint._numerics.gaussian import Kernel
 
 Result = TypeVar("Result")
 
-# Points whose rows are processed at once. Fixed, so that sums do not depend on the threads.
+# Bytes of rows processed at once. Fixed, so that sums do not depend on the number of threads.
 _PART_BYTES = 4 * 2**20
 
-# If a landmark's variance given the others is less than this part of its own, predictions computed
-# with the inverse are corrected once: their error is about eps divided by it.
+# If a landmark's variance given the others is less than this fraction of its variance, predictions
+# by the inverse are corrected once: their error is about eps divided by that fraction.
 _DELICATE = 1e-4
 
-# If it is less than this, predictions are noise.
+# If the fraction is less than this, predictions are noise.
 SINGULAR = 1e-11
 
 
 class Tables(NamedTuple):
-    """Tables of b landmarks and c candidates, see `compiled.pivoting`.
+    """Tables of b landmarks and c candidates, see `_kernels.pivoting`.
 
     Attributes
     ----------
     A : ndarray of shape (b + c, b + c)
     H : ndarray of shape (b + c, b + c)
     weights : ndarray of shape (k, c)
-        How each landmark predicts the candidates.
+        Weights with which the landmarks predict the candidates.
     residuals : ndarray of shape (s, c) or (0, c)
-        What is left of the candidates' kernel functions at the measured points, if that is kept.
+        Residuals of the candidates' kernel functions at the measured points, if kept.
     """
 
     A: np.ndarray
@@ -42,15 +42,15 @@ class Tables(NamedTuple):
 
 
 class ExchangeableInverse:
-    """The inverse of the landmarks' kernel matrix, and what they predict at measured points.
+    """Inverse of the landmarks' kernel matrix, with predictions at measured points.
 
-    Landmarks, candidates and measured points are whatever the kernel takes: arrays of coordinates,
-    or row numbers.
+    Landmarks, candidates and measured points are arguments of the kernel: arrays of coordinates, or
+    row numbers.
 
     Parameters
     ----------
     points : ndarray of shape (s, d) or (s,)
-        Where the trace error is measured, if the diagonal of the kernel is 1; may be empty.
+        Points at which the trace error is measured, for a kernel of diagonal 1; may be empty.
     landmarks : ndarray of shape (k, d) or (k,)
     kernel : callable
         The kernel matrix between two such arrays.
@@ -62,7 +62,7 @@ class ExchangeableInverse:
     landmarks : ndarray
         The current landmarks.
     unexplained : ndarray of shape (s,)
-        Variance of each measured point given the initial landmarks: its part of the trace error.
+        Variance of each measured point given the initial landmarks: its share of the trace error.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class ExchangeableInverse:
             pass
 
     def _set_inverse(self, inverse: np.ndarray) -> float:
-        """Set the inverse of the matrix; return the least part of a landmark left unexplained."""
+        """Set the inverse; return the smallest unexplained fraction of a landmark's variance."""
         self._inverse = (inverse + inverse.T) / 2
         least = float(1 / (self._inverse.diagonal() * self._matrix.diagonal()).max())
         self._delicate = least < _DELICATE
@@ -96,7 +96,7 @@ class ExchangeableInverse:
         return _by_rows(function, len(self.points), len(self.landmarks), self._n_threads)
 
     def _predict(self, kernel: np.ndarray) -> np.ndarray:
-        """Weights (s, k) of the landmarks for points whose kernel with them is given."""
+        """Return weights (s, k) of the landmarks, given the kernel between points and landmarks."""
         weights = kernel @ self._inverse
         if self._delicate:
             weights += (kernel - weights @ self._matrix) @ self._inverse
@@ -109,10 +109,10 @@ class ExchangeableInverse:
         self.unexplained[part] = np.maximum(1 - explained, 0)
 
     def tables(self, slots: np.ndarray, candidates: np.ndarray, *, keep: bool = False) -> Tables:
-        """Tables of the landmarks in `slots` and of some candidates.
+        """Return tables of the landmarks in `slots` and of some candidates.
 
-        With `keep` they can be passed to `exchange`, which takes memory for a number per measured
-        point and candidate.
+        With `keep`, they can be passed to `exchange`, and store one number per measured point and
+        candidate.
         """
         b, c = len(slots), len(candidates)
         kernel = self._kernel(candidates, self.landmarks)
@@ -143,8 +143,8 @@ class ExchangeableInverse:
     ) -> None:
         """Replace landmarks by candidates.
 
-        `tables` are those kept of `slots` and `candidates` before anything was exchanged; each of
-        the `pairs` (p, 2) is a place in `slots` and one in `candidates`.
+        `tables` were kept for `slots` and `candidates` before the exchange; each of the `pairs`
+        (p, 2) is a position in `slots` and one in `candidates`.
         """
         out, into = slots[pairs[:, 0]], pairs[:, 1]
         places = np.concatenate([pairs[:, 0], len(slots) + into])
@@ -173,7 +173,7 @@ class ExchangeableInverse:
 def trace_error(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> tuple[float, np.ndarray]:
-    """Trace error at `points` (s, d), and its gradient (k, d) with respect to the landmarks.
+    """Return the trace error at `points` (s, d), and its gradient (k, d) by the landmarks.
 
     With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
     ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.

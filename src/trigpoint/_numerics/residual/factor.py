@@ -1,8 +1,8 @@
-"""A Cholesky factor that grows as landmarks are added.
+"""Cholesky factor that grows as landmarks are added.
 
-With ``K_JJ = L L'`` for the landmarks J, they explain ``F'F`` of the kernel, where the columns of
-``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` keeps L alone, and computes columns when
-they are asked for; `PoolFactor` keeps F itself, for as many points as fit in memory.
+With ``K_JJ = L L'``, the landmarks J explain ``F'F`` of the kernel, where the columns of
+``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` stores only L and computes columns on
+demand; `PoolFactor` stores F, for points that fit in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,19 +16,19 @@ from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
 
-# A residual this small a part of the point's own variance is rounding. Entries of the kernel are
-# accurate to about 1e-13, and so were the residuals that nearly singular factors leave.
+# Residuals below this fraction of a point's variance are rounding error. Entries of the kernel are
+# accurate to about 1e-13, and so were residuals from nearly singular factors.
 ROUNDING = 1e-12
 
-# A landmark is left out when its squared distance, in the feature space of the kernel, from the
-# span of the others falls below this. A few rounding errors of 1: any smaller distance is noise.
+# A landmark is left out if its squared distance, in the feature space of the kernel, from the span
+# of the others is below this. Smaller distances are noise: this is a few rounding errors of 1.
 _SPAN_CUTOFF = 1e-15
 
-# Rows of the factor that are solved for at once.
+# Rows of the factor solved for at once.
 _PANEL = 128
 
-# Part of the kernel's columns that a thread takes at a time: enough for fast products, and near the
-# caches. Rounding depends on it, so it must not depend on the number of threads.
+# Bytes and minimum number of kernel columns per thread and step: enough for fast products, few
+# enough for the caches. Rounding depends on it, so it must not depend on the number of threads.
 _PART_BYTES = 2**21
 _PART_COLUMNS = 256
 
@@ -43,7 +43,7 @@ class LandmarkFactor:
     n_columns : int
         Number of coordinates of a point.
     most : int
-        Most landmarks that will be added.
+        Maximum number of landmarks.
     n_threads : int
 
     Attributes
@@ -68,7 +68,7 @@ class LandmarkFactor:
         self.factor.append(factor_rows)
 
     def columns(self, X: np.ndarray) -> np.ndarray:
-        """Columns (t, n) of ``L^-1 K_JX`` for points X."""
+        """Return columns (t, n) of ``L^-1 K_JX`` for points X."""
         return np.hstack(list(self.column_parts(X, np.arange(len(X)))))
 
     def column_parts(self, X: Points, rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -85,13 +85,13 @@ class LandmarkFactor:
         yield from thread_map(solve, parts, min(self._n_threads, len(parts)))
 
     def residuals(self, X: Points) -> np.ndarray:
-        """Diagonal of the residual (n,), for a kernel whose own diagonal is 1."""
+        """Return the diagonal of the residual (n,), for a kernel of diagonal 1."""
         parts = self.column_parts(X, np.arange(X.shape[0]))
         return 1.0 - np.concatenate([np.einsum("ij,ij->j", part, part) for part in parts])
 
 
 class TriangularFactor:
-    """A lower triangular matrix that grows by rows, and solves by matrix products alone.
+    """A lower triangular matrix that grows by rows, and solves by matrix products only.
 
     SciPy's solvers hold the interpreter lock, so threads would wait for each other. Products with
     the inverses of small blocks on the diagonal do not, and are twice as fast.
@@ -99,7 +99,7 @@ class TriangularFactor:
     Parameters
     ----------
     size : int
-        Most rows.
+        Maximum number of rows.
 
     Attributes
     ----------
@@ -136,16 +136,16 @@ class PoolFactor:
     Parameters
     ----------
     kernel : callable
-        Returns the row of the kernel matrix that belongs to a place in the pool.
+        Returns the row of the kernel matrix for a position in the pool.
     variances : ndarray of shape (p,)
         The diagonal of the kernel.
     most : int
-        Most landmarks that will be added.
+        Maximum number of landmarks.
 
     Attributes
     ----------
     chosen : list of int
-        Places of the landmarks in the pool.
+        Positions of the landmarks in the pool.
     variances : ndarray of shape (p,)
         The diagonal of E; exactly 0 where it is only rounding error, as for the landmarks.
     """
@@ -162,11 +162,11 @@ class PoolFactor:
 
     @property
     def n_missing(self) -> int:
-        """How many landmarks are still missing; 0 when all points are explained."""
+        """Number of landmarks still to add; 0 if all points are explained."""
         return self._most - len(self.chosen) if self.variances.any() else 0
 
     def add(self, place: int) -> None:
-        """Make a landmark of a point."""
+        """Add the point at a position of the pool as a landmark."""
         factor = self._factor[: len(self.chosen)]
         row = self._kernel(place) - factor[:, place] @ factor
         explained = row / np.sqrt(self.variances[place])
@@ -182,15 +182,15 @@ def nystrom_rows(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and their columns (r, b) of ``F'``.
 
-    ``FF'`` is the Nystrom approximation of the kernel. All in float64, from a factor with diagonal
-    pivoting, which leaves out landmarks that others make redundant.
+    ``FF'`` is the Nystrom approximation of the kernel. Everything is in float64, from a factor with
+    diagonal pivoting, which leaves out redundant landmarks.
     """
     basis, factor = independent_landmarks(landmarks, bandwidth)
     for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution loses
-        # fewer digits than the condition number suggests.
+        # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution is more
+        # accurate than the condition number suggests.
         yield (
             block,
             solve_triangular(factor, kernel.T, trans="T", overwrite_b=True, check_finite=False),
@@ -202,17 +202,16 @@ def unexplained_variances(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
 
-    That is its part of the trace error.
+    The variance of a point is its share of the trace error.
     """
     for block, explained in nystrom_rows(X, landmarks, bandwidth, block_bytes):
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
 
 
 def independent_landmarks(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
-    """Landmarks that are independent of each other, and the upper factor of their kernel."""
+    """Return landmarks that are linearly independent, and the upper factor of their kernel."""
     points = points.astype(np.float64, copy=False)
-    # Distances by differences: the smallest pivots are what is left after nearly all digits of
-    # the kernel have canceled.
+    # Distances by differences, since nearly all digits cancel in the smallest pivots.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
     factor, order, rank, _ = dpstrf(kernel, tol=_SPAN_CUTOFF)
     return points[order[:rank] - 1], np.asfortranarray(factor[:rank, :rank])
