@@ -7,7 +7,7 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled
 
-# Factors multiplied before their logarithm is taken.
+# Number of factors multiplied before taking the logarithm.
 _CHUNK = 64
 
 
@@ -20,11 +20,11 @@ def full_distances(
     right: np.ndarray,
     distances: np.ndarray,
 ) -> None:
-    """Fill `distances` (p,) of the pairs, for covariances (k, d, d), by a Cholesky factor each."""
+    """Fill `distances` (p,) of the pairs, for covariances (k, d, d), by Cholesky factors."""
     d = points.shape[1]
     lower, rest = np.empty((d, d)), np.empty(d)
     for pair in range(len(left)):
-        # Always in this order, so that the distance is symmetric to the last bit.
+        # In a fixed order, so that the distance is symmetric to the last bit.
         i, j = min(left[pair], right[pair]), max(left[pair], right[pair])
         quadratic, log_determinant = 0.0, 0.0
         for r in range(d):
@@ -56,8 +56,8 @@ def diagonal_distances(
 ) -> None:
     """Fill `distances` (p,) of the pairs, for variances (k, d).
 
-    `half_precisions` are ``sqrt(1 / (2 variance))``. The logarithm of ``|C| / sqrt(|C_x| |C_y|)``
-    is that of factors of at least 1, so nothing cancels.
+    `half_precisions` are ``sqrt(1 / (2 variance))``. ``|C| / sqrt(|C_x| |C_y|)`` is a product of
+    factors of at least 1, so nothing cancels in its logarithm.
     """
     d = points.shape[1]
     for pair in range(len(left)):
@@ -72,8 +72,8 @@ def diagonal_distances(
         distances[pair] = max(quadratic / 4 + logarithm / 2, 0.0)
 
 
-# Loops of one operation with unsigned indices are vectorized; rows taken as arrays of their own
-# would be reference-counted, and threads would wait for each other.
+# Loops of one operation with unsigned indices are vectorized; row views would be reference-counted,
+# and threads would wait for each other.
 
 
 @compiled
@@ -89,7 +89,7 @@ def _quadratic(points: np.ndarray, variances: np.ndarray, i: Any, j: Any) -> flo
 def _log_of_product(
     variances: np.ndarray, half_precisions: np.ndarray, i: Any, j: Any, start: int, stop: int
 ) -> float:
-    """Logarithm of the product of ``(v + w) / (2 sqrt(v w))`` over some coordinates."""
+    """Return the logarithm of the product of ``(v + w) / (2 sqrt(v w))`` over coordinates."""
     product = 1.0
     for c in range(stop - start):
         place = np.uint64(start + c)

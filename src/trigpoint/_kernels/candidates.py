@@ -6,7 +6,7 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled, compiled_strictly
 
-# Landmarks that are looked at together.
+# Number of landmarks examined together.
 _RUN = 128
 
 
@@ -18,26 +18,26 @@ def sift(
     rounding: float,
     cuts: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points of a block that may lie within the cut of each query.
+    """Find the points of a block that may lie within the cut of each query.
 
     Parameters
     ----------
     products : ndarray of shape (q, b)
-        Inner products of the queries, and perhaps of others after them, and the points.
+        Inner products of the queries and the points; extra rows are ignored.
     norms : ndarray of shape (b,)
         Squared norms of the points.
     query_norms : ndarray of shape (q,)
     rounding : float
-        A squared distance is off by at most this share of the two squared norms.
+        Error bound of a squared distance, relative to the two squared norms.
     cuts : ndarray of shape (q,)
-        Squared distances up to which points are wanted.
+        Squared distances up to which to find points.
 
     Returns
     -------
     squares, places : ndarray of shape (found,)
-        Squared distances of those found and their places in the block, query after query.
+        Squared distances of the points found and their positions in the block, query after query.
     starts : ndarray of shape (q + 1,)
-        Where each query's begin.
+        Start of each query's points.
     """
     starts = np.zeros(len(cuts) + 1, dtype=np.int64)
     room = 4 * len(norms)
@@ -60,7 +60,7 @@ def sift(
 
 @compiled
 def _longer(values: np.ndarray, room: int) -> np.ndarray:
-    """Copy of an array with room for more values."""
+    """Return a copy of an array with room for more values."""
     result = np.empty(room, dtype=values.dtype)
     result[: len(values)] = values
     return result
@@ -76,10 +76,10 @@ def narrow(
     places: np.ndarray,
     m: int,
 ) -> tuple[int, int]:
-    """Put those of one query's candidates in front that may be among the `m` nearest.
+    """Move candidates of one query that may be among the `m` nearest to the front.
 
-    Returns how many of them surely are, which come first, and how many there are in all; -1 and -1
-    if neighbors may be missing. Both parts keep their order.
+    Returns the number of sure neighbors, which come first, and the number of all such candidates;
+    -1 and -1 if neighbors may be missing. Both parts keep their order.
     """
     count = len(places)
     uppers, lowers = np.empty(count), np.empty(count)
@@ -119,9 +119,9 @@ def may_be_farthest(
     sure: int,
     m: int,
 ) -> np.ndarray:
-    """Places of those among the `sure` neighbors that may be farther than all others of the `m`.
+    """Return the `sure` neighbors that may be the farthest of the `m` neighbors.
 
-    Squared distances of the sure ones are rounded, the others exact.
+    Squared distances of the sure neighbors are rounded, the others exact.
     """
     least = -1.0
     for i in range(sure, m):
@@ -163,12 +163,12 @@ def list_candidates(
     columns: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """List landmarks, from the `first` on, that can be among the nearest of each point.
+    """List landmarks, from the `first` on, that may be among the nearest of each point.
 
-    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which can. The least
-    of these numbers are kept in `smallest` (b, count), and every one that was not beyond them when
-    it came in `values` and `columns` (b, room). Where there is no more room, `counts` (b,) goes
-    beyond it.
+    Landmarks are compared by ``norms[j] - 2 products[i, j]``, with errors up to ``slacks[i]``. The
+    smallest of these values are kept in `smallest` (b, count); all values that were small enough
+    when examined are stored in `values` and `columns` (b, room). If there is no room left,
+    `counts` (b,) exceeds it.
     """
     k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
     two = norms.dtype.type(2)
@@ -176,8 +176,8 @@ def list_candidates(
         limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
         for start in range(0, k, _RUN):
             stop = min(start + _RUN, k)
-            # Most runs hold none, which takes no branches to tell; without a sign, indices are not
-            # checked for it. Overflow leaves no bound, and then all are candidates.
+            # Most runs hold no candidate, which is tested without branches; unsigned indices need
+            # no check for negative values. After overflow, all landmarks are candidates.
             some = False
             for offset in range(stop - start):
                 at = np.uint64(start + offset)
@@ -206,7 +206,7 @@ def list_candidates(
 
 @compiled_strictly
 def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
-    """Move those that are not beyond a limit to the front, in their order; return their number."""
+    """Move values that are not above a limit to the front, in order; return their number."""
     count = 0
     for c in range(len(values)):
         if not (values[c] > limit):
@@ -228,8 +228,8 @@ def nearest_among(
 ) -> None:
     """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
 
-    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
-    `limits` (b,); where `counts` (b,) goes beyond the room, among all points.
+    Candidates are in `columns` (b, room), in ascending order, with values not above the `limits`
+    (b,); if `counts` (b,) exceeds the room, all points are candidates.
     """
     n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
     for i in range(len(X)):
@@ -253,7 +253,7 @@ def nearest_among(
 
 @compiled
 def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
-    """Squared distance by differences; a loop of one operation becomes vector code."""
+    """Return the squared distance by differences; a loop of one operation is vectorized."""
     square = 0.0
     for c in range(X.shape[1]):
         difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])

@@ -1,7 +1,7 @@
-"""Squared distances that decide, and walks over a tree that compare them with a radius.
+"""Canonical squared distances, and tree traversals that compare them with a radius.
 
-Every decision that depends on a distance uses these: which points are neighbors, and how much a
-landmark repels. They are differences in float64, summed in the order of the coordinates. Strictly
+Every decision by distance uses these: which points are neighbors, and how much a landmark repels.
+They are computed from differences in float64, summed in the order of the coordinates, and strictly
 compiled, so that all callers get the same bits.
 """
 
@@ -12,14 +12,14 @@ import numpy as np
 from trigpoint._kernels.jit import compiled, compiled_strictly
 from trigpoint._kernels.tree_search import Tree
 
-# An error s of a distance r adds at most this share to its square, and a multiple of s^2 alone:
+# An error s of a distance r adds at most this share to its square, and a multiple of s^2:
 # ``(r + s)^2 <= (1 + share) r^2 + (1 + 1 / share) s^2``.
 _SHARE = 1e-6
 
 
 @compiled_strictly
 def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
-    """Squared distance from point `i` to a query."""
+    """Return the squared distance from point `i` to a query."""
     square = 0.0
     for c in range(points.shape[1]):
         difference = np.float64(points[i, c]) - np.float64(query[c])
@@ -29,9 +29,9 @@ def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
 
 @compiled_strictly
 def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Squared distances from the points in some places to a query.
+    """Return squared distances from the points in some positions to a query.
 
-    Four at a time: each sum keeps its order, and no addition waits for the one before it.
+    Four are computed at a time: each sum keeps its order, and additions do not wait for each other.
     """
     squares = np.empty(len(places))
     whole = len(places) - len(places) % 4
@@ -56,7 +56,7 @@ def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.
 
 @compiled
 def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
-    """Squared distance from a query to the box of a node, never overestimated by rounding."""
+    """Return the squared distance from a query to a node's box, not overestimated by rounding."""
     square = 0.0
     for c in range(len(query)):
         beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)
@@ -66,9 +66,9 @@ def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
 
 @compiled_strictly
 def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bool:
-    """Whether a point at some distance is a neighbor of a landmark, or a copy of it.
+    """Return whether a point at some distance is a neighbor or a duplicate of a landmark.
 
-    Copies are repelled even if there are more of them than neighbors.
+    Duplicates are repelled even if they outnumber the neighbors.
     """
     if square == squared_radius:
         return row <= last_row or square == 0
@@ -84,24 +84,24 @@ def repelling(
     last_rows: np.ndarray,
     bounds: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances from each point to the landmarks that repel it, in the landmarks' order.
+    """Return squared distances from each point to the landmarks that repel it, in their order.
 
     Parameters
     ----------
     points : ndarray of shape (p, d)
     rows : int64 ndarray of shape (p,)
-        Rows of the points, which decide where distances are equal.
+        Rows of the points, which break ties of distances.
     landmarks : ndarray of shape (k, d)
     squared_radii, last_rows : ndarray of shape (k,)
-        How far their neighborhoods reach.
+        Extents of their neighborhoods.
     bounds : ndarray of shape (p, k)
-        Lower bounds of the squared distances; those above the radius are not computed.
+        Lower bounds of the squared distances; distances above the radius are not computed.
 
     Returns
     -------
     squares : ndarray of shape (found,)
     starts : int64 ndarray of shape (p + 1,)
-        Where those of each point begin.
+        Start of the squared distances of each point.
     """
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
@@ -127,7 +127,7 @@ def repelling(
 
 @compiled_strictly
 def largest_radii(tree: Tree, squared_radii: np.ndarray) -> np.ndarray:
-    """Largest squared radius of the landmarks in each node of a tree over them."""
+    """Return the largest squared radius of the landmarks in each node of a tree."""
     reach = np.zeros(len(tree.starts))
     # Children come after their parents.
     for node in range(len(reach) - 1, -1, -1):
@@ -150,7 +150,7 @@ def repelling_in_tree(
     squared_radii: np.ndarray,
     last_rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Like `repelling`, with a tree over the first landmarks; all later ones are checked.
+    """Do the same as `repelling`, with a tree over the first landmarks; check all later ones.
 
     `reach` is from `largest_radii`.
     """
@@ -198,7 +198,7 @@ def repelling_in_tree(
 def add_in_order(
     sums: np.ndarray, places: np.ndarray, values: np.ndarray, starts: np.ndarray
 ) -> None:
-    """Add a run of values to each of some sums, one value after the other."""
+    """Add a run of values to each of several sums, one value after the other."""
     for p in range(len(places)):
         for i in range(starts[p], starts[p + 1]):
             sums[places[p]] += values[i]
@@ -206,32 +206,32 @@ def add_in_order(
 
 @compiled
 def _longer(values: np.ndarray, room: int) -> np.ndarray:
-    """Copy of an array with room for more values."""
+    """Return a copy of an array with room for more values."""
     result = np.empty(room, dtype=values.dtype)
     result[: len(values)] = values
     return result
 
 
 class Cover(NamedTuple):
-    """Points in a tree, and how far they are from the landmarks so far.
+    """Points in a tree, with their distances to the landmarks so far.
 
     Attributes
     ----------
     tree : Tree
-        The tree of the points, or of their images in fewer dimensions, where no two are farther
-        apart than the points themselves.
+        Tree of the points, or of their images: projections to fewer dimensions, which are no
+        farther apart than the points.
     points : ndarray of shape (n, d)
         The points by row.
     projected : bool
-        Whether the tree is one of images.
+        Whether the tree holds images.
     margin : float
         What rounding may add to the squared distance of two images, beyond a small share of it.
     squares : float64 ndarray of shape (n,)
-        Squared distance of each place in the tree to its nearest landmark.
+        Squared distance of each position in the tree to its nearest landmark.
     farthest : float64 ndarray of shape (nodes,)
-        The largest of those in each node.
+        Largest of these squared distances in each node.
     places : int64 ndarray of shape (nodes,)
-        The place it belongs to; of several the one with the lowest row.
+        Position of the farthest point; among ties, the one with the lowest row.
     """
 
     tree: Tree
@@ -244,10 +244,10 @@ class Cover(NamedTuple):
 
 
 def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
-    """Cover without landmarks yet.
+    """Return a cover without landmarks.
 
-    `rounding` bounds the error of distances between images; with ``None`` the tree is one of the
-    points themselves.
+    `rounding` bounds the error of distances between images; with ``None``, the tree holds the
+    points.
     """
     n_nodes = len(tree.starts)
     return Cover(
@@ -265,15 +265,15 @@ def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
 def reached(
     cover: Cover, image: np.ndarray, nodes: np.ndarray, buckets: np.ndarray
 ) -> tuple[int, int]:
-    """List where points may lie that are nearer to a new landmark, at `image`, than to all others.
+    """List nodes that may hold points nearer to a new landmark, at `image`, than to all others.
 
-    Fills `nodes` with the nodes that have children, parents first, and `buckets` with the others;
-    returns how many of each there are.
+    Fills `nodes` with inner nodes, parents first, and `buckets` with leaves; returns the number of
+    each.
     """
     tree = cover.tree
     nodes[0] = 0
     listed, waiting, n_buckets = 0, 1, 0
-    # Waiting nodes are kept behind the listed ones, in the same array.
+    # Waiting nodes are stored behind the listed ones, in the same array.
     while listed < waiting:
         node = nodes[listed]
         child = tree.children[node]
@@ -293,7 +293,7 @@ def reached(
 
 @compiled
 def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.ndarray) -> None:
-    """Let a new landmark serve those points of some buckets that it is nearest to."""
+    """Update the points of some buckets to which a new landmark is nearest."""
     tree = cover.tree
     for bucket in buckets:
         start, stop = tree.starts[bucket], tree.stops[bucket]
@@ -315,9 +315,9 @@ def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.
 def _serve_by_images(
     cover: Cover, landmark: np.ndarray, image: np.ndarray, start: int, stop: int
 ) -> None:
-    """Compute the distances of those points of a bucket whose images do not rule it out.
+    """Compute distances for the points of a bucket whose images do not rule the landmark out.
 
-    Summed in the order of the coordinates: sparse points, whose zeros are left out, get the same.
+    Terms are summed in the order of the coordinates, so that sparse points get the same sums.
     """
     tree = cover.tree
     near = np.empty(stop - start, dtype=np.int64)
@@ -333,7 +333,7 @@ def _serve_by_images(
 
 @compiled
 def gather(cover: Cover, nodes: np.ndarray) -> None:
-    """Update what is farthest in `nodes`, listed parents first, from their children."""
+    """Update the farthest points of `nodes`, listed parents first, from their children."""
     farthest, places, rows = cover.farthest, cover.places, cover.tree.rows
     for node in nodes[::-1]:
         child = cover.tree.children[node]
@@ -347,15 +347,15 @@ def gather(cover: Cover, nodes: np.ndarray) -> None:
 
 @compiled
 def _bound(square: float, margin: float) -> float:
-    """Squared distance of images, at most, of points that are no farther apart than `square`."""
+    """Bound the squared distance of images whose points are at most `square` apart."""
     return (1 + _SHARE) * square + margin
 
 
 @compiled
 def _square_to(points: np.ndarray, i: Any, landmark: np.ndarray) -> float:
-    """Squared distance by differences: copies get exactly 0.
+    """Return the squared distance by differences, exactly 0 for duplicates.
 
-    A loop of one operation without a sign to its indices becomes vector code.
+    A loop of one operation with unsigned indices is vectorized.
     """
     square = 0.0
     for c in range(points.shape[1]):

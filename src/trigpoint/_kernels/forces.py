@@ -1,8 +1,8 @@
 """Attraction and repulsion between the landmarks of a map.
 
-Every landmark sums the forces on itself, in an order that does not depend on who else is computed;
-so the sums are the same for any division among threads. Coordinates have three columns, the last of
-them 0 in the plane.
+The forces on a landmark are summed in an order that does not depend on which other landmarks are
+computed, so results are the same for any division among threads. Coordinates have three columns,
+the last of which is 0 in two dimensions.
 """
 
 import math
@@ -12,27 +12,27 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled_strictly
 
-# Points in a leaf, at most, whose forces are summed one by one.
+# Maximum number of points in a leaf, whose forces are summed one by one.
 _LEAF = 4
 
-# Points that walk the tree together, and how many masses they meet before these are summed.
+# Number of points that traverse the tree together, and size of their interaction buffer.
 TOGETHER = 16
 _FOUND = 512
 
 
 class MassTree(NamedTuple):
-    """A binary tree over points in Morton order, its nodes in the order of a walk.
+    """A binary tree over points in Morton order, with nodes in depth-first order.
 
-    A walk goes on to the next node, or past all nodes below this one.
+    A traversal proceeds to the next node, or skips all nodes below the current one.
 
     Attributes
     ----------
     order : int64 ndarray of shape (n,)
-        The points, those of a node side by side.
+        The points; those of a node are contiguous.
     starts, stops : int64 ndarray of shape (nodes,)
-        The places of a node's points in that order.
+        Range of each node's points in that order.
     past : int64 ndarray of shape (nodes,)
-        The next node that is not below this one.
+        The next node that is not below the given one.
     values : float64 ndarray of shape (nodes, 5)
         Center of mass, mass, and squared longest side of the box around the points of a node.
     """
@@ -46,7 +46,7 @@ class MassTree(NamedTuple):
 
 @compiled_strictly
 def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
-    """Interleave the bits of the first coordinates, two or three, in a cube around the points."""
+    """Interleave the bits of the first two or three coordinates, in a cube around the points."""
     n = len(points)
     low = np.empty(3)
     side, dimension = 0.0, 2
@@ -72,9 +72,9 @@ def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
 
 @compiled_strictly
 def divide(codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.ndarray) -> int:
-    """Divide sorted codes at their highest differing bit, down to leaves; return the nodes."""
+    """Divide sorted codes at their highest differing bit, down to leaves; count the nodes."""
     n_nodes = 0
-    # Nodes that wait for their turn: a start and a stop.
+    # Stack of nodes to divide: start and stop of each.
     waiting = np.empty((130 + _LEAF, 2), dtype=np.int64)
     waiting[0, 0], waiting[0, 1] = 0, len(codes)
     depth = 1
@@ -111,7 +111,7 @@ def divide(codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.nd
 
 @compiled_strictly
 def summarize(tree: MassTree, points: np.ndarray, masses: np.ndarray) -> None:
-    """Fill in the values of the nodes; the points and their masses are in the tree's order."""
+    """Fill the values of the nodes; points and masses are in the order of the tree."""
     n_nodes = len(tree.starts)
     lower, upper = np.full((n_nodes, 3), np.inf), np.full((n_nodes, 3), -np.inf)
     values = tree.values
@@ -152,14 +152,14 @@ def repel(
     forces: np.ndarray,
     sums: np.ndarray,
 ) -> None:
-    """Repulsion of the points in places `start` to `stop` by all others, nodes taken for points.
+    """Approximate the repulsion of points `start` to `stop` by all others, distant nodes as points.
 
     Fills `forces` with ``sum_j m_j (y_i - y_j) / (1 + |y_i - y_j|^2)^2`` and `sums` with ``sum_j
-    m_j / (1 + |y_i - y_j|^2)``. Points and masses are in the tree's order.
+    m_j / (1 + |y_i - y_j|^2)``. Points and masses are in the order of the tree.
 
-    From `start` on, a multiple of `TOGETHER`, so many neighbors walk the tree together; a node
-    stands for its points if it does so from the nearest place in the box around them (J. E. Barnes,
-    "A modified tree code: don't laugh; it runs", Journal of Computational Physics, 1990).
+    From `start` on, a multiple of `TOGETHER`, groups of `TOGETHER` points traverse the tree; a node
+    replaces its points if it is distant from all of the box around the group (J. E. Barnes, "A
+    modified tree code: don't laugh; it runs", Journal of Computational Physics, 1990).
     """
     starts, stops, past, values = tree.starts, tree.stops, tree.past, tree.values
     n_nodes = len(starts)
@@ -175,7 +175,7 @@ def repel(
                 places[c, lane] = points[i, c]
                 low[c], high[c] = min(low[c], points[i, c]), max(high[c], points[i, c])
                 pushes[c, lane] = 0.0
-            # It will be among those that repel it.
+            # Each point will be among those that repel it.
             pushes[3, lane] = -masses[i]
         node = count = 0
         while node < n_nodes:
@@ -184,7 +184,7 @@ def repel(
                 center = values[node, c]
                 apart = max(max(low[c] - center, center - high[c]), 0.0)
                 square += apart * apart
-            # A node that one of the points belongs to is always opened.
+            # A node that contains points of the group is always opened.
             if values[node, 4] * limit < square and (last <= starts[node] or first >= stops[node]):
                 found[count] = values[node, :4]
                 count += 1
@@ -211,12 +211,12 @@ def repel(
 
 @compiled_strictly
 def _push(found: np.ndarray, count: int, places: np.ndarray, pushes: np.ndarray) -> None:
-    """Add what `count` masses (x, y, z, m) do to the points in `places` (3, TOGETHER)."""
+    """Add the effect of `count` masses (x, y, z, m) on points at `places` (3, TOGETHER)."""
     xs, ys, zs = places[0], places[1], places[2]
     forces_x, forces_y, forces_z, totals = pushes[0], pushes[1], pushes[2], pushes[3]
     for place in range(count):
         x, y, z, mass = found[place, 0], found[place, 1], found[place, 2], found[place, 3]
-        # All in one instruction, or a few: each has its own sum.
+        # Vectorized, since each lane has its own sum.
         for lane in range(TOGETHER):
             dx, dy, dz = xs[lane] - x, ys[lane] - y, zs[lane] - z
             kernel = 1 / (1 + dx * dx + dy * dy + dz * dz)
@@ -256,7 +256,8 @@ def attract(
 def calibrate(squares: np.ndarray, perplexity: float, shares: np.ndarray) -> None:
     """Turn each row of squared distances into Gaussian shares with the given perplexity.
 
-    Its logarithm is right to 1e-9. Where more are nearest than that, they share alone.
+    The logarithm of the perplexity is accurate to 1e-9. If more neighbors than that tie for
+    nearest, only these get shares.
     """
     n, m = squares.shape
     target = math.log(perplexity)

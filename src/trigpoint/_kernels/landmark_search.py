@@ -1,13 +1,12 @@
-"""The landmarks nearest to each point of a block, exactly, and what a point takes from them.
+"""Exact search of the landmarks nearest to each point of a block, and blending of their planes.
 
-Most points are close to a landmark, and their nearest landmarks are then among those nearest to
-that one, which are listed beforehand. A point descends a k-d tree to some landmark `a`, reads its
-list, and moves on to a closer one if necessary. The triangle inequality tells whether a landmark
-that is not listed could still be nearer: each of them is at least ``reach(a) - |x - a|`` away, with
-`reach(a)` the distance from `a` to the first that is not listed. Only if one could be is the tree
-searched.
+Most points are close to a landmark, and their nearest landmarks are then in a precomputed list of
+those nearest to that landmark. A point descends a k-d tree to some landmark `a`, reads its list,
+and moves on to a closer landmark if there is one. Landmarks that are not listed are at least
+``reach(a) - |x - a|`` away, with `reach(a)` the distance from `a` to the nearest of them. Only if
+this bound does not rule them out is the tree searched.
 
-Distances are rounded as written, so that boxes bound them without exception; ties go to the lower
+Sums are strictly ordered, so that boxes bound distances without exception; ties go to the lower
 landmarks.
 """
 
@@ -18,18 +17,18 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled, compiled_strictly
 
-# A sum of two rounded distances falls short of the true one by less than this share.
+# Relative error bound of the sum of two rounded distances.
 _ROUNDING = 1e-12
 
-# Where nothing has been found yet: above every landmark.
+# Marks an empty slot: above every landmark.
 _NONE = 2**62
 
-# Points that descend the tree together.
+# Number of points that descend the tree together.
 _TOGETHER = 16
 
 
 class LandmarkIndex(NamedTuple):
-    """Landmarks in the order of a k-d tree, and the nearest others of each.
+    """Landmarks in the order of a k-d tree, with lists of their nearest landmarks.
 
     The nodes of the tree are numbered as in a heap: node 1 is the root, nodes 2i and 2i + 1 are the
     halves of node i, and the last `leaves` nodes are the leaves.
@@ -37,26 +36,26 @@ class LandmarkIndex(NamedTuple):
     Attributes
     ----------
     landmarks : int64 ndarray of shape (k,)
-        The landmarks, those of a node side by side: everything below is in this order.
+        The landmarks; those of a node are contiguous. All other arrays are in this order.
     coordinates : float64 ndarray of shape (d, k)
         One coordinate of all landmarks is contiguous, so that many distances are computed at once.
     starts : int64 ndarray of shape (leaves + 1,)
-        Where each leaf starts.
+        Start of each leaf.
     axes : int64 ndarray of shape (leaves,)
         The axis along which a node is divided.
     splits : float64 ndarray of shape (leaves,)
-        And where; points at or above it belong to the second half.
+        Coordinate at which a node is divided; points at or above it belong to the second half.
     lower, upper : float64 ndarray of shape (2 * leaves, d)
         The smallest box around a node.
     buckets : int
-        Number of nodes, those of one level, that a search does not divide any further.
+        Number of nodes on the level below which a search does not descend.
     lists : uint32 ndarray of shape (k, m)
-        The nearest landmarks of each, itself included, by their places in this order. A list is
-        sorted by landmark, so that ties go to the lower ones.
+        The nearest landmarks of each landmark, including itself, as positions in this order. A list
+        is sorted by landmark, so that ties go to the lower ones.
     by_distance : uint8 ndarray of shape (k, m)
-        Places in each list, from the nearest landmark to the farthest.
+        Positions in each list, from the nearest landmark to the farthest.
     reach : float64 ndarray of shape (k,)
-        Distance from each to the nearest that is not in its list; infinite if all are.
+        Distance from each landmark to the nearest one not in its list; infinite if all are.
     """
 
     landmarks: np.ndarray
@@ -80,9 +79,9 @@ def read_lists(
     squares: np.ndarray,
     settled: np.ndarray,
 ) -> None:
-    """Fill `landmarks` and `squares` (b, count) with the nearest of the lists of landmarks nearby.
+    """Fill `landmarks` and `squares` (b, count) with the nearest in the lists of nearby landmarks.
 
-    `settled` (b,) tells for which points they are the nearest of all.
+    `settled` (b,) is true for points where these are the nearest of all landmarks.
     """
     d, leaves = X.shape[1], len(index.axes)
     ids, coordinates, lists = index.landmarks, index.coordinates, index.lists
@@ -105,11 +104,11 @@ def read_lists(
                 for j in range(m):
                     difference = value - coordinates[c, np.uint64(lists[near, j])]
                     listed[j] += difference * difference
-            # Those nearest to the landmark bound the distance of the last one wanted.
+            # The landmarks nearest to this one bound the distance of the last neighbor.
             bound = 0.0
             for place in range(count):
                 bound = max(bound, listed[index.by_distance[near, place]])
-            # Those within it are noted without branches, which could not be predicted.
+            # Landmarks within the bound are collected without unpredictable branches.
             n_kept = 0
             for j in range(m):
                 kept[n_kept] = j
@@ -122,7 +121,7 @@ def read_lists(
             last = values[order[count - 1]]
             beyond = (math.sqrt(to_near) + math.sqrt(last)) * (1 + _ROUNDING)
             settled[i] = beyond < index.reach[near]
-            # Closer at every step, so that this ends.
+            # Closer at every step, so that the loop ends.
             if settled[i] or not values[order[0]] < to_near:
                 break
             near = np.int64(lists[near, kept[order[0]]])
@@ -134,7 +133,7 @@ def read_lists(
 
 @compiled_strictly
 def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray) -> None:
-    """Fill `nodes` with the leaves of the next points, which wait for memory at the same time."""
+    """Fill `nodes` with the leaves of the next points, whose memory latencies overlap."""
     leaves, axes, splits = len(index.axes), index.axes, index.splits
     n = min(len(nodes), len(X) - first)
     for p in range(n):
@@ -149,7 +148,7 @@ def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray)
 
 @compiled_strictly
 def _rank(values: np.ndarray, ranks: np.ndarray) -> None:
-    """Count for each value how many are less, or equal and before it; without branches."""
+    """Count for each value how many are less, or equal and before it, without branches."""
     for b in range(len(values)):
         value, greater = values[b], np.int64(0)
         for a in range(b):
@@ -167,9 +166,9 @@ def search_tree(
     landmarks: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill `landmarks` and `squares` (b, count) with the nearest of all, at the given rows.
+    """Fill the given rows of `landmarks` and `squares` (b, count) with the nearest of all.
 
-    What `squares` hold beforehand are distances to as many landmarks, or infinite.
+    On entry, `squares` are squared distances to any `count` landmarks, or infinite.
     """
     d, leaves, buckets = X.shape[1], len(index.axes), index.buckets
     ids, coordinates, starts = index.landmarks, index.coordinates, index.starts
@@ -179,7 +178,7 @@ def search_tree(
     for bucket in range(buckets):
         most = max(most, starts[(bucket + 1) * width] - starts[bucket * width])
     inside, kept = np.empty(most), np.empty(most, dtype=np.int64)
-    # A way down leaves one node behind at each level.
+    # A descent leaves one node behind at each level.
     waiting = np.empty(64, dtype=np.int64)
     found, to_found = np.empty(last + 1, dtype=np.int64), np.empty(last + 1)
     for i in rows:
@@ -194,7 +193,7 @@ def search_tree(
             for c in range(d):
                 outside = max(max(lower[node, c] - X[i, c], X[i, c] - upper[node, c]), 0.0)
                 to_box += outside * outside
-            # Even a box at just that distance may hold a lower landmark.
+            # Even a box at exactly that distance may hold a lower landmark.
             if to_box > bound:
                 continue
             while node < buckets:
@@ -224,7 +223,7 @@ def search_tree(
 
 @compiled_strictly
 def _clear(found: np.ndarray, squares: np.ndarray) -> None:
-    """Start with nothing found, which is farther than any landmark."""
+    """Reset the neighbors found to empty slots, farther than any landmark."""
     for place in range(len(found)):
         found[place] = _NONE
         squares[place] = np.inf
@@ -232,7 +231,7 @@ def _clear(found: np.ndarray, squares: np.ndarray) -> None:
 
 @compiled_strictly
 def _insert(square: float, landmark: int, found: np.ndarray, squares: np.ndarray) -> int:
-    """Put a landmark where it belongs among those found; return its place, or their number."""
+    """Insert a landmark into the sorted neighbors; return its position, or their number."""
     count = len(found)
     place = count
     while place > 0 and (
@@ -255,11 +254,10 @@ def nearest_by_path(
     nearest: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Find the landmarks nearest to each, itself first, by paths of one or two edges.
+    """Find the landmarks nearest to each landmark, itself first, by paths of one or two edges.
 
-    Row i of `nearest` (k, width) gets `counts[i]` landmarks and is filled up with i. A path follows
-    only the shortest edges of each landmark, as many as `nearest` has columns. Equal lengths are
-    ordered by landmark.
+    Row i of `nearest` (k, width) gets `counts[i]` landmarks and is padded with i. A path follows
+    only the `width` shortest edges of each landmark. Equal lengths are ordered by landmark.
 
     `starts`, `columns` and `lengths` are the CSR arrays of the edges, without loops.
     """
@@ -306,12 +304,12 @@ def blended_planes(
     result: np.ndarray,
     far: np.ndarray,
 ) -> None:
-    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
+    """Fill `result` (b, l) by blending the planes of the nearest landmarks (b, count).
 
-    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
-    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
-    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
-    that share.
+    Shares are ``(1 - square / r^2)^2``, normalized, with `r` the distance to the last landmark,
+    which has no share. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is
+    level beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,)
+    from all landmarks with shares.
     """
     d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
     place, shares = np.empty(d), np.empty(parts)
@@ -324,7 +322,7 @@ def blended_planes(
         for c in range(planes.shape[1]):
             result[i, c] = 0.0
         for p in range(parts):
-            # Where all are equally far, all count.
+            # Equally distant landmarks have equal shares.
             share = shares[p] / total if total > 0 else 1.0 / parts
             landmark, square = nearest[i, p], squares[i, p]
             horizon, radius = horizons[landmark], reach[landmark]
@@ -341,8 +339,8 @@ def blended_planes(
 
 @compiled_strictly
 def _share(square: float, limit: float) -> float:
-    """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
+    """Return the share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
     # As in `map_placing`.
-    # Written so that it is 0, too, where both are.
+    # Written so that it is 0 if both are 0, too.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness

@@ -8,38 +8,38 @@ import numpy as np
 from trigpoint._kernels.jit import compiled
 
 # exp(x) = 2^n exp(x - n log 2), with log 2 in two parts, and the series of exp up to the power 13:
-# right to the last digit or two above 1e-9, and to 13 digits below, where the compiler may join the
-# parts again. The library's own exponential takes one number at a time, and would take half of the
-# time of an extension.
+# accurate to the last digit or two for results above 1e-9, and to 13 digits below, since the
+# compiler may join the parts again. The library's exponential is not vectorized, and would take
+# half of the time of an extension.
 _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
-# Columns whose squares are summed in the precision of the points.
+# Number of columns whose squares are summed in the precision of the points.
 _CHUNK = 64
 
-# In more columns than this, a distance that is used again is kept.
+# Above this number of columns, distances that are used again are stored.
 _WIDE = 8
 
-# Below it, a weight is negligible for any point that is not far from all landmarks.
+# Below this exponent, a weight is negligible for any point that is not far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
 
 class GraphRows(NamedTuple):
-    """Rows of a landmark graph, each starting with its own landmark, as a point follows them.
+    """Rows of a landmark graph, each starting with its own landmark, with kernel parameters.
 
     Attributes
     ----------
     starts : int64 ndarray of shape (k + 1,)
-        Where the row of each landmark starts.
+        Start of the row of each landmark.
     columns : uint32 ndarray of shape (e,)
         The landmarks of a row.
     measured : uint32 ndarray of shape (e,)
-        The landmark from which the distance counts: the same, or that of the row.
+        Landmark to measure the distance from: that of the column, or that of the row.
     half_precisions : float64 ndarray of shape (e,)
-        One half over the squared bandwidth.
+        ``0.5 / bandwidth^2``.
     factors : float64 ndarray of shape (e,)
-        Factor of the kernel of the distance.
+        Factor to multiply the kernel of the distance by.
     """
 
     starts: np.ndarray
@@ -53,9 +53,9 @@ class GraphRows(NamedTuple):
 def shepard_shares(squares: np.ndarray, most: int) -> np.ndarray:
     """Return the shares (b, parts) of each point's nearest landmarks; each row sums to 1.
 
-    They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
-    if `squares`, the squared distances, have more than `most` columns: D. Shepard (1968) as
-    modified by R. Franke and G. Nielson (1980). They are continuous in the point.
+    They are ``((r - distance) / distance)^2``, normalized, with `r` the distance to the next
+    landmark, if `squares`, the squared distances, have more than `most` columns: D. Shepard (1968)
+    as modified by R. Franke and G. Nielson (1980). They depend continuously on the point.
     """
     parts = min(most, squares.shape[1])
     shares = np.empty((len(squares), parts))
@@ -72,7 +72,7 @@ def shepard_shares(squares: np.ndarray, most: int) -> np.ndarray:
             shares[i, p] = closeness * closeness
             total += shares[i, p]
         for p in range(parts):
-            # Where all are equally far, all count.
+            # Equally distant landmarks have equal shares.
             shares[i, p] = shares[i, p] / total if total > 0 else 1.0 / parts
     return shares
 
@@ -90,13 +90,13 @@ def graph_sums(
     sums: np.ndarray,
     shifts: np.ndarray,
 ) -> None:
-    """Fill `sums` (b, l) with landmarks' `values` (l, k) by the rows of the nearest landmarks.
+    """Fill `sums` (b, l) with landmarks' `values` (l, k), weighted by rows of nearest landmarks.
 
-    A row counts by its share (b, parts) in the point, and its entries by factor and kernel of the
-    distance between points (b, d) and landmarks (k, d); or of the squared distances `to_all` (b, k)
-    landmarks, if these are given. If the logarithms of all weights are below `far`, the weights
-    would nearly vanish: they are then relative to the largest, whose logarithm is the shift.
-    Otherwise that is 0.
+    A row is weighted by its share (b, parts), and its entries by the factor and the kernel of the
+    distance between points (b, d) and landmarks (k, d), or of the squared distances `to_all` (b, k)
+    landmarks, if given. If the logarithms of all weights are below `far`, weights are relative to
+    the largest, whose logarithm is the shift, since they would nearly vanish. Otherwise, the shift
+    is 0.
     """
     starts, columns, measured = rows.starts, rows.columns, rows.measured
     half_precisions, factors = rows.half_precisions, rows.factors
@@ -122,7 +122,7 @@ def graph_sums(
                         difference = X[i, c] - landmarks[landmark, np.uint64(c)]
                         square += difference * difference
                 else:
-                    # The rows of neighbors have many landmarks in common.
+                    # Rows of nearby landmarks have many entries in common.
                     if last[landmark] != i:
                         last[landmark] = i
                         known[landmark] = _squared_length(X, np.uint64(i), landmarks, landmark)
@@ -148,9 +148,9 @@ def graph_sums(
 
 @compiled
 def _squared_length(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
-    """Squared distance by differences, those of float32 in float32: right to 6 digits or more.
+    """Return the squared distance by differences, in float32 for float32: accurate to 6 digits.
 
-    Only a few columns are summed in that precision. A loop of one operation becomes vector code.
+    Only a few columns are summed in that precision. A loop of one operation is vectorized.
     """
     square = 0.0
     for start in range(0, X.shape[1], _CHUNK):
@@ -176,7 +176,7 @@ def measure(
     counts: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill `squares` (b, width) of the first `counts` (b,) landmarks in `columns`."""
+    """Fill `squares` (b, width) for the first `counts` (b,) landmarks in `columns`."""
     for i in range(len(X)):
         for j in range(counts[i]):
             squares[i, j] = _squared_length(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
@@ -193,10 +193,10 @@ def nearest_sums(
     sums: np.ndarray,
     shifts: np.ndarray,
 ) -> None:
-    """Fill `sums` (b, l) with `values` (l, k) of the nearest landmarks (b, count) by weight.
+    """Fill `sums` (b, l) with weighted sums of `values` (l, k) over nearest landmarks (b, count).
 
-    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
-    takes the larger of two. See `graph_sums` for `far` and `shifts`.
+    The bandwidth of a point is interpolated from the nearest landmarks by their `shares` (b,
+    parts); a pair takes the larger of its two. See `graph_sums` for `far` and `shifts`.
     """
     exponents = np.empty(squares.shape[1])
     for i in range(len(squares)):
@@ -209,7 +209,7 @@ def nearest_sums(
         shifts[i] = largest if largest < far else 0.0
         sums[i] = 0.0
         for j in range(squares.shape[1]):
-            # Infinitely far: the nearest landmark, which comes first, stands alone.
+            # Infinitely far: only the nearest landmark, which comes first, has weight.
             weight = 1.0 if j == 0 else 0.0
             if largest > -np.inf:
                 weight = math.exp(exponents[j] - shifts[i])
@@ -219,7 +219,7 @@ def nearest_sums(
 
 @compiled
 def _interpolated(values: np.ndarray, nearest: np.ndarray, shares: np.ndarray, i: int) -> float:
-    """Value of point `i`, interpolated between its nearest landmarks by their shares."""
+    """Return the value of point `i`, interpolated between its nearest landmarks by shares."""
     total = 0.0
     for p in range(shares.shape[1]):
         total += shares[i, p] * values[nearest[i, p]]
@@ -240,7 +240,7 @@ def _exponentiate(
 ) -> None:
     """Fill `result` with the exponentials of the first numbers of `x`, none of them above 0.
 
-    `bits` and `powers` are work space, the same as integers and as float64.
+    `bits` and `powers` are views of the same work space, as integers and as float64.
     """
     for j in range(size):
         exponent = max(x[j], _SMALLEST_EXPONENT)
@@ -260,7 +260,7 @@ def _exponentiate(
         series = series * rest + _SERIES[11]
         series = series * rest + _SERIES[12]
         result[j] = series * rest + _SERIES[13]
-        # A float64 of this exponent and no fraction.
+        # A float64 with this exponent and no fraction.
         bits[j] = (np.int64(whole) + 1023) << 52
     for j in range(size):
         result[j] *= powers[j]
@@ -270,9 +270,9 @@ def _exponentiate(
 def _relative_weights(
     exponents: np.ndarray, amounts: np.ndarray, size: int, far: float, weights: np.ndarray
 ) -> float:
-    """Make the weights relative to the largest if its logarithm is below `far`; return that.
+    """Make weights relative to the largest if its logarithm is below `far`; return the shift.
 
-    They are ``amount * exp(exponent)``.
+    Weights are ``amount * exp(exponent)``.
     """
     largest = -np.inf
     for j in range(size):
@@ -281,7 +281,7 @@ def _relative_weights(
     if largest >= far:
         return 0.0
     for j in range(size):
-        # Infinitely far: the nearest landmark, which comes first, stands alone.
+        # Infinitely far: only the nearest landmark, which comes first, has weight.
         weights[j] = 1.0 if j == 0 else 0.0
         if largest > -np.inf:
             weights[j] = 0.0
@@ -292,7 +292,7 @@ def _relative_weights(
 
 @compiled
 def around_center(X: np.ndarray, center: np.ndarray, around: np.ndarray, norms: np.ndarray) -> None:
-    """Fill `around` (b, d) with points moved to a center, and `norms` (b,) with squared norms."""
+    """Fill `around` (b, d) with centered points, and `norms` (b,) with their squared norms."""
     for i in range(len(X)):
         square = 0.0
         for c in range(X.shape[1]):
@@ -306,7 +306,7 @@ def around_center(X: np.ndarray, center: np.ndarray, around: np.ndarray, norms: 
 def squares_from_products(
     products: np.ndarray, offsets: np.ndarray, norms: np.ndarray, landmark_norms: np.ndarray
 ) -> None:
-    """Turn products (b, k) of points and landmarks, less offsets (k,), into squared distances."""
+    """Turn products (b, k) of points and landmarks, minus offsets (k,), into squared distances."""
     for i in range(len(products)):
         for j in range(products.shape[1]):
             square = norms[i] + landmark_norms[j] - 2 * (products[i, j] - offsets[j])
@@ -322,10 +322,10 @@ def dense_weights(
     far: float,
     shifts: np.ndarray,
 ) -> None:
-    """Turn the (b, k) `squares` to all landmarks into weights, relative to the largest where far.
+    """Turn the (b, k) `squares` to all landmarks into weights, relative to the largest if far.
 
-    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
-    takes the larger of two. See `graph_sums` for `far` and `shifts`.
+    The bandwidth of a point is interpolated from the nearest landmarks by their `shares` (b,
+    parts); a pair takes the larger of its two. See `graph_sums` for `far` and `shifts`.
     """
     k = squares.shape[1]
     exponents, bits = np.empty(k), np.empty(k, dtype=np.int64)
@@ -339,7 +339,7 @@ def dense_weights(
             largest = max(largest, exponents[j])
         shifts[i] = largest if largest < far else 0.0
         if largest == -np.inf:
-            # Infinitely far: one landmark stands alone.
+            # Infinitely far: only one landmark has weight.
             exponents[0] = largest = 0.0
         if largest < far:
             for j in range(k):
@@ -369,10 +369,10 @@ def nearest_columns(to_all: np.ndarray, nearest: np.ndarray, squares: np.ndarray
 def shortest_paths(
     lengths: np.ndarray, columns: np.ndarray, geodesics: np.ndarray, paths: np.ndarray
 ) -> None:
-    """Fill `paths` (b, k) with the shortest to all landmarks.
+    """Fill `paths` (b, k) with the lengths of shortest paths to all landmarks.
 
-    They start with one of the (b, width) `lengths` to the landmark in `columns`; infinite lengths
-    start none. Where none starts, they are 0.
+    A path starts with one of the finite `lengths` (b, width), to the landmark in `columns`. Points
+    without finite lengths get 0.
     """
     k = len(geodesics)
     for i in range(len(lengths)):
@@ -397,7 +397,7 @@ def shortest_paths(
 def add_centered(
     squares: np.ndarray, centering: np.ndarray, shares: np.ndarray, total: np.ndarray
 ) -> None:
-    """Add shares (b,) of squared paths (b, k), less their mean and the `centering` (k,)."""
+    """Add shares (b,) of squared paths (b, k), minus their mean and the `centering` (k,)."""
     k = squares.shape[1]
     for i in range(len(squares)):
         mean = 0.0

@@ -1,20 +1,20 @@
-"""Coordinates of points in a map, one point at a time: the other points of a block play no part."""
+"""Coordinates of points in a map, one point at a time, independent of other points of a block."""
 
 import numpy as np
 
 from trigpoint._kernels.jit import compiled_strictly
 
-# How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
-# points with one landmark left not to fall onto it.
+# Pull of landmarks outside a point's group, in units of the spacing of the map: enough to keep
+# points with one landmark left from coinciding with it.
 PULL = 0.25
 
-# The squared distance of a place to the landmark that is nearest in space, times ``2 - 3 q``, is no
-# more than that to another, with q the ratio of the two in space: one that is 1.7 times as far in
-# space is not nearer in the map, and one that is less than 1.2 times as far may be anywhere.
-# Otherwise, groups that interleave would take each other's points.
+# In the map, the squared distance of a point to its nearest landmark, times ``2 - 3 q``, is at most
+# that to another, with q the ratio of the squared distances in the data: a landmark that is 1.7
+# times farther in the data is not nearer in the map, and one less than 1.2 times farther may be
+# anywhere. Otherwise, interleaved groups would take each other's points.
 ORDER = 2.0, 3.0
 
-# A point closer to a landmark than this share of the distance to the next one is drawn to it.
+# A point closer to a landmark than this fraction of the distance to the next one is drawn to it.
 DRAWN = 0.5
 
 
@@ -26,7 +26,7 @@ def project(
     projected: np.ndarray,
     residuals: np.ndarray,
 ) -> None:
-    """Fill `projected` (b, c) and `residuals` (b,), the lengths of what is left.
+    """Fill `projected` (b, c) and `residuals` (b,), the distances of points from projections.
 
     `components` (d, c) are orthonormal columns.
     """
@@ -60,7 +60,7 @@ def place(
 ) -> None:
     """Fill `placed` (b, l) from the `count` nearest landmarks; see `MapExtension`.
 
-    `squares` have one column more, if there are more landmarks.
+    `squares` have an additional column if there are more landmarks.
     """
     n_components = positions.shape[1]
     shares, crowds = np.empty(count), np.empty((count, count))
@@ -81,7 +81,7 @@ def place(
         if total == 0:
             for j in range(count):
                 shares[j] = 1.0
-        # The landmark around which most of the others lie.
+        # The landmark with most weight around it in the map.
         middle, most = 0, -1.0
         for a in range(count):
             spacing = spacings[nearest[i, a]]
@@ -112,7 +112,7 @@ def place(
                 difference = X[i, a] - landmarks[landmark, a]
                 for c in range(n_components):
                     step[c] += slopes[landmark, a, c] * difference
-            # A slope says nothing about what is farther away.
+            # Slopes are not valid for longer steps.
             longest = spacings[landmark] * spacings[landmark]
             square = 0.0
             for c in range(n_components):
@@ -156,7 +156,7 @@ def place(
 def _way(
     place: np.ndarray, positions: np.ndarray, nearest: np.ndarray, squares: np.ndarray, own: int
 ) -> float:
-    """Share of the way to landmark `own` on which no other is too near any more; see `ORDER`."""
+    """Return the smallest share of the way to `own` at which no other is too near; see `ORDER`."""
     own_square = 0.0
     for c in range(len(place)):
         step = positions[nearest[own], c] - place[c]
@@ -175,7 +175,7 @@ def _way(
         for c in range(len(place)):
             step = positions[nearest[j], c] - place[c]
             product += step * (positions[nearest[own], c] - place[c])
-        # Where the squared distances to both, one times the factor, are equal.
+        # The step at which both squared distances, one times the factor, are equal.
         half = factor * own_square - product
         root = np.sqrt(max(0.0, half * half - (factor - 1) * own_square * beyond))
         if half + root > 0:
@@ -185,7 +185,7 @@ def _way(
 
 @compiled_strictly
 def _share(square: float, limit: float) -> float:
-    """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
-    # Written so that it is 0, too, where both are.
+    """Return the share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
+    # Written so that it is 0 if both are 0, too.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness

@@ -1,14 +1,13 @@
-"""Exchanging landmarks for candidates, in tables that a few dozen of both share.
+"""Exchange landmarks for candidates, in tables of a few dozen of both.
 
 For a Gaussian kernel K and landmarks J, the table ``A`` of t landmarks B and candidates C is
 
     [ -inverse(K_JJ)_BB                       inverse(K_JJ)_BJ K_JC               ]
     [  K_CJ inverse(K_JJ)_JB                  K_CC - K_CJ inverse(K_JJ) K_JC      ]
 
-and ``H`` holds the inner products, over the points, of the functions that belong to them: for a
-landmark, the weight with which it predicts each point; for a candidate, the residual of its kernel
-function when predicted. Taking a landmark out or a candidate in is a pivot, which turns the tables
-of one set into those of the other at the cost of t^2.
+and ``H`` holds the inner products, over the points, of their functions: for a landmark, the weight
+with which it predicts each point; for a candidate, the residual of its kernel function. Removing a
+landmark or adding a candidate is a pivot, which updates the tables at a cost of t^2.
 """
 
 import numpy as np
@@ -26,11 +25,11 @@ def descend(
     floor: float,
     most: int,
 ) -> int:
-    """Exchange the pair that lowers the trace error most, until none does by `least`.
+    """Exchange the pair that lowers the trace error most, until none lowers it by `least`.
 
-    `chosen` and `free` are places in the tables, brought up to date; a landmark whose variance
-    given the others would fall below `floor` is not taken in. Returns the number of exchanges, at
-    most `most`.
+    `chosen` and `free` are positions in the tables, updated in place; a candidate whose variance
+    given the others would be below `floor` is not added. Returns the number of exchanges, at most
+    `most`.
     """
     for done in range(most):
         i, j = _best(A, H, chosen, free, least, floor)
@@ -54,10 +53,10 @@ def _best(
     least: float,
     floor: float,
 ) -> tuple[int, int]:
-    """The exchange that lowers the trace error most; -1 where none does by `least`.
+    """Return the exchange that lowers the trace error most; -1 if none lowers it by `least`.
 
     Without landmark j, candidate c has the function ``R_c + u_j A_jc / M_jj``: its squared norm
-    over its variance is what taking c in would explain.
+    over its variance is what adding c would explain.
     """
     lowest, best_i, best_j = -least, -1, -1
     for i in range(len(chosen)):
@@ -86,13 +85,13 @@ def anneal(
     zero: float,
     floor: float,
 ) -> tuple[int, int]:
-    """Propose exchanges one by one, and make those that the determinant favors.
+    """Propose exchanges one by one, and accept those that the determinant favors.
 
     Proposal t is to replace the landmark then at ``chosen[slots[t]]`` by ``places[t]`` of the
-    table. Nothing happens if that is a landmark already; otherwise the ratio of determinants, new
-    to old, must exceed ``thresholds[t]``. Variances count as parts of the kernel's `diagonal` at
-    the places of the table: up to `zero` they are zero, and an exchange is refused if only one up
-    to `floor`, too small to rely on, prevents it.
+    table. Nothing happens if that is already a landmark; otherwise the ratio of determinants, new
+    to old, must exceed ``thresholds[t]``. Variances are relative to the kernel's `diagonal`, in the
+    order of the table: up to `zero` they count as zero, and an exchange is refused if only a
+    variance up to `floor`, too small to rely on, prevents it.
 
     Returns the number of exchanges and the number refused.
     """
@@ -109,7 +108,7 @@ def anneal(
         variance = A[c, c] + A[j, c] * A[j, c] / precision
         if variance <= zero * diagonal[c] or variance * precision <= thresholds[proposal]:
             continue
-        # Symmetric in old and new, so that the chain stays reversible.
+        # Symmetric in old and new, so that the chain is reversible.
         if min(variance / diagonal[c], 1 / (precision * diagonal[j])) <= floor:
             refused += 1
             continue
@@ -122,7 +121,7 @@ def anneal(
 
 @compiled
 def _pivot(A: np.ndarray, a: np.ndarray, p: int) -> None:
-    """Take the landmark in place `p` out, or the candidate in; `a` is a copy of its row."""
+    """Remove the landmark at `p`, or add the candidate; `a` is a copy of its row."""
     q = a[p]
     for s in range(len(a)):
         factor = a[s] / q
@@ -136,7 +135,7 @@ def _pivot(A: np.ndarray, a: np.ndarray, p: int) -> None:
 
 @compiled
 def _transform(H: np.ndarray, a: np.ndarray, p: int) -> None:
-    """Inner products after the pivot with the row `a` that `A` had before."""
+    """Update the inner products after the pivot with the row `a` that `A` had before."""
     q, h = a[p], H[p].copy()
     for s in range(len(a)):
         factor = a[s] / q

@@ -1,7 +1,7 @@
-"""Loops over sparse rows: the values that are not zero, in the order of their columns.
+"""Loops over the stored values of sparse rows, in the order of their columns.
 
-A row is a stretch of `values` and `columns`, from ``starts[i]`` to ``starts[i + 1]``. Columns are
-in ascending order, each at most once.
+A row is the slice of `values` and `columns` from ``starts[i]`` to ``starts[i + 1]``. Columns are in
+ascending order, each at most once.
 """
 
 import math
@@ -19,10 +19,10 @@ def sparse_squares_to(
     places: np.ndarray,
     query: np.ndarray,
 ) -> np.ndarray:
-    """Squared distances from the rows in some places to a query (d,).
+    """Return squared distances from the rows in some positions to a query (d,).
 
-    The same bits as `distances.squares_to` gives for the whole rows: columns where both are zero
-    add nothing to a sum, and the others come in the same order.
+    The bits are those of `distances.squares_to` for dense rows: columns where both are zero add
+    nothing to a sum, and the others are in the same order.
     """
     of_query = np.flatnonzero(query)
     squares = np.empty(len(places))
@@ -30,7 +30,7 @@ def sparse_squares_to(
         i, stop = starts[places[p]], starts[places[p] + 1]
         j, square = 0, 0.0
         while i < stop or j < len(of_query):
-            # Beyond the last column of one of them, the other one goes on.
+            # Beyond the last column of the row or the query, the other continues.
             own = columns[i] if i < stop else len(query)
             other = of_query[j] if j < len(of_query) else len(query)
             difference = 0.0
@@ -55,7 +55,7 @@ def sparse_products(
 ) -> None:
     """Fill `products` (b, q) with the inner products of b rows and the dense points (q, d).
 
-    Four points at a time share the columns that are read; each stays in a cache for all rows.
+    Four points at a time share the columns that are read, and stay in a cache for all rows.
     """
     whole = len(dense) - len(dense) % 4
     for q in range(0, whole, 4):
@@ -81,7 +81,7 @@ def sparse_products(
 def sparse_norms(
     values: np.ndarray, columns: np.ndarray, starts: np.ndarray, center: np.ndarray
 ) -> np.ndarray:
-    """Squared distance (b,) of each row from a center (d,)."""
+    """Return the squared distance (b,) of each row from a center (d,)."""
     whole = (center * center).sum()
     norms = np.empty(len(starts) - 1)
     for i in range(len(norms)):
@@ -102,19 +102,19 @@ def sparse_variances(
     places: np.ndarray,
     query: np.ndarray,
 ) -> np.ndarray:
-    """Variance (d,) of each coordinate of the rows in some places; `query` is near them."""
+    """Return the variance (d,) of each coordinate of some rows; `query` is near them."""
     d, m = len(query), len(places)
     sums, sums_of_squares, counts = np.zeros(d), np.zeros(d), np.zeros(d)
     for p in range(m):
         for place in range(starts[places[p]], starts[places[p] + 1]):
             c = columns[place]
-            # Measured from the query, little cancels, and one pass is enough.
+            # Relative to the query, little cancels, and one pass is enough.
             difference = np.float64(values[place]) - query[c]
             sums[c] += difference
             sums_of_squares[c] += difference * difference
             counts[c] += 1
     for c in range(d):
-        # The others have a zero here.
+        # The other rows have a zero here.
         sums[c] -= (m - counts[c]) * query[c]
         sums_of_squares[c] += (m - counts[c]) * query[c] * query[c]
         mean = sums[c] / m
@@ -124,11 +124,11 @@ def sparse_variances(
 
 @compiled_strictly
 def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Fill `units` with rows of unit length; return the numbers of those that are all zero.
+    """Fill `units` with rows scaled to unit length; return the numbers of rows that are all zero.
 
-    Row i is the stretch of the 1-D `values` from ``starts[i]`` to ``starts[i + 1]``, with its zeros
-    or without: squares are summed in order in float64, so these change no bit. Nor does a factor
-    that is a power of two, because every row is brought to the same magnitude first.
+    Row i is the slice of the 1-D `values` from ``starts[i]`` to ``starts[i + 1]``, with or without
+    its zeros: squares are summed in order in float64, so zeros change no bit. Nor does a factor
+    that is a power of two, since every row is scaled to the same magnitude first.
     """
     zero = np.zeros(len(starts) - 1, dtype=np.bool_)
     for i in range(len(zero)):
@@ -138,7 +138,7 @@ def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> 
         if largest == 0:
             zero[i] = True
             continue
-        # Squares of the largest value neither overflow nor vanish.
+        # Squares of the largest value neither overflow nor underflow.
         scale = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
         square = 0.0
         for place in range(starts[i], starts[i + 1]):

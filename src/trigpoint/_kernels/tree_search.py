@@ -1,12 +1,12 @@
 """A k-d tree with buckets, searched nearest box first.
 
-SciPy's tree has no call for the thousands of neighbors that Algorithm 2 asks for: it keeps them in
-a heap and sorts them. Here whole buckets are read from contiguous memory and the smallest distances
+SciPy's tree is slow for the thousands of neighbors that Algorithm 2 needs: it keeps them in a heap
+and sorts them. Here, whole buckets are read from contiguous memory, and the smallest distances are
 selected at the end, which is about ten times faster for 8,000 neighbors of 10 million points.
 
-numba's cache looks at one file at a time, so a loop and everything compiled that it calls are in
-one file. `_squared_distance` and `_box_square` are therefore also in `distances`; a test compares
-them.
+numba's cache looks at one file at a time, so a loop and all compiled functions that it calls are in
+one file. `_squared_distance` and `_box_square` are therefore duplicated in `distances`; a test
+compares them.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled, compiled_strictly
 
-# Of more points that coincide, a search reads as many as it looks for.
+# If more points than this coincide, a search reads only as many as it needs.
 MANY_COPIES = 512
 
 
@@ -25,13 +25,13 @@ class Tree(NamedTuple):
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        The points, those of a bucket side by side.
+        The points; those of a bucket are contiguous.
     rows : int64 or int32 ndarray of shape (n,)
         Their rows in the original order; ascending where more than `MANY_COPIES` points coincide.
     starts, stops : int64 ndarray of shape (nodes,)
-        The points of each node.
+        Range of the points of each node.
     children : int64 ndarray of shape (nodes,)
-        The first of a node's two children, which are neighbors; 0 for a bucket.
+        The first of a node's two adjacent children; 0 for a bucket.
     lower, upper : float64 ndarray of shape (nodes, d)
         The smallest box around a node's points.
     """
@@ -47,7 +47,7 @@ class Tree(NamedTuple):
 
 @compiled_strictly
 def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
-    """Squared distance from point `i` to a query."""
+    """Return the squared distance from point `i` to a query."""
     square = 0.0
     for c in range(points.shape[1]):
         difference = np.float64(points[i, c]) - np.float64(query[c])
@@ -59,8 +59,8 @@ def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
 def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: np.ndarray) -> None:
     """Fill the (q, m) `squares` and `places` with the `m` nearest points of each query.
 
-    They come in no particular order; a place is one in ``tree.points``. Of equally distant points
-    those with lower rows are taken.
+    They are in no particular order; places are positions in ``tree.points``. Among equally distant
+    points, lower rows are taken.
     """
     m = places.shape[1]
     found_squares, found, heap_squares, heap_nodes = scratch(tree, m)
@@ -74,7 +74,7 @@ def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: 
 def reaches(
     tree: Tree, queries: np.ndarray, m: int, squared_radii: np.ndarray, last_rows: np.ndarray
 ) -> None:
-    """Fill (q,) arrays with how far the `m` nearest points of each query reach: see `reach`."""
+    """Fill (q,) arrays with the extents of the `m` nearest points of each query: see `reach`."""
     squares, found, heap_squares, heap_nodes = scratch(tree, m)
     for q in range(len(queries)):
         nearest(tree, queries[q], m, squares, found, heap_squares, heap_nodes)
@@ -83,7 +83,7 @@ def reaches(
 
 @compiled
 def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[float, int]:
-    """Largest of the first `m` squared distances, and the last row at that distance."""
+    """Return the largest of the first `m` squared distances, and the last row at that distance."""
     farthest = largest(squares, m)
     last = -1
     for i in range(m):
@@ -94,9 +94,9 @@ def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[
 
 @compiled
 def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Work space for `nearest`."""
+    """Allocate work space for `nearest`."""
     n_nodes = len(tree.starts)
-    # Enough that the candidates seldom have to be thinned out in between.
+    # Enough that candidates seldom have to be selected in between.
     room = min(4 * m + 64, len(tree.points))
     return (
         np.empty(room),
@@ -116,7 +116,7 @@ def nearest(
     heap_squares: np.ndarray,
     heap_nodes: np.ndarray,
 ) -> None:
-    """Put the `m` nearest points in front of `squares` and `found`, which have room for more."""
+    """Put the `m` nearest points first in `squares` and `found`, which have room for more."""
     points, rows = tree.points, tree.rows
     heap_squares[0], heap_nodes[0] = _box_square(tree, 0, query), 0
     waiting, count = 1, 0
@@ -155,7 +155,7 @@ def ball(
     last_row: int,
     m: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places and squared distances of the points within the radius that holds `m` of them.
+    """Return positions and squared distances of the points within the radius that holds `m`.
 
     Points at exactly that distance are taken up to `last_row`.
     """
@@ -186,7 +186,7 @@ def ball(
 
 @compiled
 def _end(tree: Tree, node: int, m: int) -> int:
-    """Return where the points of a bucket end, or the first `m` of many that coincide.
+    """Return the end of a bucket's points, or of the first `m` if many points coincide.
 
     The others are not among the `m` nearest points of any query, since their rows are higher.
     """
@@ -202,7 +202,7 @@ def _end(tree: Tree, node: int, m: int) -> int:
 
 @compiled
 def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
-    """Squared distance from a query to the box of a node, never overestimated by rounding."""
+    """Return the squared distance from a query to a node's box, not overestimated by rounding."""
     square = 0.0
     for c in range(len(query)):
         beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)
@@ -223,7 +223,7 @@ def _push(keys: np.ndarray, nodes: np.ndarray, count: int, key: float, node: int
 
 @compiled
 def _pop(keys: np.ndarray, nodes: np.ndarray, count: int) -> int:
-    """Take the nearest node off a binary heap; return the heap's new size."""
+    """Remove the nearest node from a binary heap; return the heap's new size."""
     count -= 1
     key, node = keys[count], nodes[count]
     i = 0
@@ -243,7 +243,7 @@ def _pop(keys: np.ndarray, nodes: np.ndarray, count: int) -> int:
 
 @compiled
 def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int, m: int) -> None:
-    """Move the `m` smallest of the first `count` values in front, and their `places` with them.
+    """Move the `m` smallest of the first `count` values to the front, with their `places`.
 
     Ties go to the lower ``rows[place]``. Hoare's quickselect.
     """
@@ -251,7 +251,7 @@ def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int,
     target = m - 1
     while low < high:
         middle = (low + high) // 2
-        # The median of three keeps sorted input from being the worst case.
+        # With the median of three, sorted input is not the worst case.
         if _before(values, places, rows, middle, low):
             _swap(values, places, middle, low)
         if _before(values, places, rows, high, low):
@@ -279,7 +279,7 @@ def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int,
 
 @compiled
 def largest(values: np.ndarray, m: int) -> float:
-    """Largest of the first `m` values."""
+    """Return the largest of the first `m` values."""
     result = values[0]
     for i in range(1, m):
         result = max(result, values[i])
@@ -301,9 +301,9 @@ def _swap(values: np.ndarray, places: np.ndarray, i: int, j: int) -> None:
 
 @compiled_strictly
 def log_factor(square: float, precision: float, is_sine: bool) -> float:
-    """Logarithm of `kernels.sin2` or `kernels.welsch` at a squared distance.
+    """Return the logarithm of `gaussian.sin2` or `gaussian.welsch` at a squared distance.
 
-    `precision` is that of the kernel, ``1 / bandwidth^2``.
+    `precision` is ``1 / bandwidth^2``.
     """
     half = square * precision / 2
     if is_sine:
@@ -313,7 +313,7 @@ def log_factor(square: float, precision: float, is_sine: bool) -> float:
 
 @compiled_strictly
 def log_factors(squares: np.ndarray, precision: float, is_sine: bool) -> np.ndarray:
-    """Logarithms of the factors at some squared distances."""
+    """Return the log factors at squared distances."""
     factors = np.empty(len(squares))
     for i in range(len(squares)):
         factors[i] = log_factor(squares[i], precision, is_sine)
@@ -348,17 +348,17 @@ def race(
     m : int
         Number of neighbors that a landmark repels.
     log_weights : ndarray of shape (n,)
-        Brought up to date.
+        Updated in place.
     precision : float
         ``1 / bandwidth^2`` of the repulsion.
     is_sine : bool
-        Whether repulsion is by the sine and not by the Welsch function.
+        Whether repulsion is by the sine instead of the Welsch function.
     rejections : int
         Number of rejections after which to stop.
     accepted : int64 ndarray of shape (a,)
         Filled with the accepted proposals, at most `a`.
     squared_radii : ndarray of shape (a,)
-        Filled with their squared distance to the farthest neighbor. At a distance of 0 the race
+        Filled with their squared distance to the farthest neighbor. At a distance of 0, the race
         stops: more points than the neighbors may coincide with that landmark.
     last_rows : int64 ndarray of shape (a,)
         Filled with the last row among the neighbors at that distance.
@@ -366,7 +366,7 @@ def race(
     Returns
     -------
     used, n_accepted, n_searches : int
-        How many proposals were decided, and accepted, and how often neighbors were searched.
+        Numbers of proposals decided, of proposals accepted, and of neighbor searches.
     """
     squares, places, heap_squares, heap_nodes = scratch(tree, m)
     count = searches = 0
@@ -408,12 +408,12 @@ def spreads(
 
 @compiled
 def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Variance (d,) of each coordinate of some points; `query` is one of them or near them."""
+    """Return the variance (d,) of each coordinate of some points; `query` is near them."""
     d, m = points.shape[1], len(places)
     sums, sums_of_squares = np.zeros(d), np.zeros(d)
     for i in range(m):
         for c in range(d):
-            # Measured from the query, little cancels, and one pass is enough.
+            # Relative to the query, little cancels, and one pass is enough.
             difference = np.float64(points[places[i], c]) - np.float64(query[c])
             sums[c] += difference
             sums_of_squares[c] += difference * difference
@@ -425,7 +425,7 @@ def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.n
 
 @compiled
 def covariance(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Covariance (d, d) of some points, measured from `query` and then from their mean."""
+    """Return the covariance (d, d) of some points, relative to `query` and then to their mean."""
     d, m = points.shape[1], len(places)
     mean, offset, result = np.zeros(d), np.empty(d), np.zeros((d, d))
     for i in range(m):
