@@ -1,4 +1,4 @@
-"""The spine: fit on a pool of rows, transform any row."""
+"""Base class of the estimators: fit on a pool of rows, transform any row."""
 
 import os
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_siz
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, Subject
 
-# Parameters that affect how a fit runs, not its result.
+# Parameters that affect the execution of a fit, not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
@@ -53,7 +53,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     n_jobs: int | None
     verbose: bool | Callable[[str, int, int], None]
 
-    # Number of landmarks that ``landmarks=None`` draws, and rows in the pool for each landmark.
+    # Number of landmarks that ``landmarks=None`` draws, and pool rows per landmark.
     _default_landmarks = DEFAULT_LANDMARKS
     _rows_per_landmark = ROWS_PER_LANDMARK
 
@@ -63,10 +63,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     # Whether rows may be sparse.
     _takes_sparse = True
 
-    # Rows of more columns are measured in this many principal components.
+    # Above this number of columns, distances are measured in this many principal components.
     _most_columns: float = np.inf
 
-    # What reports, verdicts and model files need to know of an estimator.
+    # Properties for reports, verdicts and model files.
     _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
     _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
     _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
@@ -79,8 +79,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         ----------
         X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
             Anything that `trigpoint.open_source` accepts. Only a random sample of the rows is read
-            into memory (at least 131,072 rows and 64 for each landmark), and only these rows are
-            checked. The same `random_state` gives the same landmarks wherever the rows are stored.
+            into memory (at least 131,072 rows and 64 per landmark), and only these rows are
+            checked. The same `random_state` gives the same landmarks for any kind of storage.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -122,11 +122,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
-            As for `fit`. Every row is checked. Names, precision and sparseness of the columns
-            follow the fitted rows.
+            As for `fit`. Every row is checked. Names, data type and sparsity of the columns are
+            matched to the fitted rows.
         out : path or None, default=None
-            A ``.npy``, ``.csv`` or ``.parquet`` file to write the coordinates to, block
-            by block. It appears only when complete.
+            A ``.npy``, ``.csv`` or ``.parquet`` file to write the coordinates to, block by block.
+            It appears only when complete.
         device : torch.device, str or None, default=None
             PyTorch device to compute on. ``None`` uses the device of a tensor, and the CPU for
             anything else.
@@ -164,7 +164,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return self.fit(X, y).transform(X, out=out)
 
     def _check_parameters(self) -> Space:
-        """Reject parameters that are wrong for any data; return the space that is to be fitted."""
+        """Reject parameters that are invalid for any data; return the space to fit."""
         check_count("n_components", self.n_components)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
@@ -179,21 +179,21 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
 
     @abstractmethod
     def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:
-        """Embed the landmarks: the one stage in which estimators differ."""
+        """Embed the landmarks: the only stage in which estimators differ."""
 
     @abstractmethod
     def _extension(self, fit: Fit) -> Extension:
-        """Prepare the extension to other points, from the record alone."""
+        """Prepare the extension to other points from a fit."""
 
     def _stored(self, fit: Fit) -> dict[str, np.ndarray]:
-        """Return the `extras` of a fit that a model file holds."""
+        """Return the `extras` of a fit that a model file stores."""
         return fit.extras
 
     def _check_restored(self, fit: Fit) -> None:
         """Check the `extras` of a fit that was read from a model file; see `model_arrays`."""
 
     def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues of the fitted operator, and the same as increasing sizes, to plot."""
+        """Return eigenvalues of the fitted operator, and the increasing values to plot."""
         raise NotImplementedError
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
@@ -201,7 +201,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         coordinates = fit.spectrum.coordinates
         if isinstance(model.extension, SmoothExtension):
             coordinates, _ = model.extension(fit.landmarks.points)
-        # Cloned: parameters of samplers and graphs may also change without a new fit.
+        # Cloned, since parameters of samplers and graphs may change without a new fit.
         parameters = {
             name: clone(value) if isinstance(value, BaseEstimator) else value
             for name, value in self.get_params(deep=False).items()
@@ -219,7 +219,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             unhelpful=self._unhelpful,
         )
         self.model_ = model
-        # Measured on an earlier fit.
+        # It was measured on an earlier fit.
         if hasattr(self, "quality_"):
             del self.quality_
         self.landmark_indices_ = landmarks.indices
@@ -273,14 +273,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         Parameters
         ----------
         path : path or None, default=None
-            The file to write. Without one, as in ``emb.report(X=X)``, a notebook shows the page
+            The file to write. Without it, as in ``emb.report(X=X)``, a notebook shows the page
             below the cell.
         X : array-like of shape (n, d), file, or Dask collection; or None, default=None
             The rows to show; if omitted, only the landmarks are shown.
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
             Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
         **options
-            Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show of
+            Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show for
             the points, ``title``, ``sample``, ``force``.
 
         Returns
@@ -300,16 +300,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return write_report(self._subject(), path, source, color=color, **options)
 
     def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
-        """Measure how good the embedding is, and say what would most likely make it better.
+        """Measure the quality of the embedding, and recommend the most promising improvement.
 
         Parameters
         ----------
         X : array-like of shape (n, d), file, or Dask collection
-            The rows that were fitted, or others like them. Only a sample is read.
+            The fitted rows, or similar ones. Only a sample is read.
         sample : int or None, default=None
-            Number of rows, drawn at random, among which neighborhoods are compared; ``None`` takes
-            a tenth of the rows, but at least 2,000 and at most 10,000; above 15 columns it takes
-            10,000. That takes less time than the fit.
+            Number of random rows among which neighborhoods are compared. ``None`` takes a tenth of
+            the rows, but at least 2,000 and at most 10,000; above 15 columns, it takes 10,000. This
+            takes less time than the fit.
         random_state : None, int, RandomState or Generator, default=0
             Seed of the sample.
 
@@ -326,7 +326,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
         rows = as_generator(random_state).choice(n, size, replace=False)
         order = np.argsort(rows)
-        # In random order: the first of them are the queries.
+        # In random order, since the first rows are the queries.
         raw = source.take(rows[order])[np.argsort(order)]
         points = self.model_.space(raw, rows)
         points = points.toarray() if isinstance(points, csr_array) else points
@@ -340,7 +340,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return self.quality_
 
     def _subject(self) -> "Subject":
-        """Return what a report is about."""
+        """Return the subject of a report."""
         from trigpoint._report import Subject
 
         return Subject(

@@ -1,4 +1,4 @@
-"""Local geometry: dimension, covariances, Bhattacharyya distances and the nearest by them."""
+"""Local geometry: dimension, covariances, Bhattacharyya distances and nearest landmarks."""
 
 import logging
 from collections.abc import Callable
@@ -14,28 +14,28 @@ from trigpoint._neighbors.index import neighbor_index
 from trigpoint._numerics.blocks import one_blas_thread, row_blocks, sample_points, thread_map
 from trigpoint._pool import Pool
 
-# What a local covariance keeps.
+# Kinds of local covariances.
 COVARIANCES = ("full", "diag")
 
 # Full matrices cost d^2 per landmark in memory and d^2 per pair in the Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
 
-# Share of the mean variance that is added to every direction: see `regularize`.
+# Share of the mean variance added to every direction: see `regularize`.
 RIDGE = 1e-2
 
-# Neighborhoods measured together, and neighbors held until then.
+# Number of neighborhoods measured together, and of neighbors stored at once.
 MEASURED_TOGETHER = 512
 NEIGHBORS_HELD = 2**22
 
-# Pairs evaluated by one call.
+# Number of pairs, and of rows of a matrix, evaluated by one call.
 _PAIRS = 2**14
 _ROWS = 16
 
-# Points that neighborhoods are measured among, and points that have one measured.
+# Sample size for the local dimension, and number of points whose neighborhoods are measured.
 _DIMENSION_POINTS = 20_000
 _QUERIES = 128
 
-# Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
+# Fewest neighbors in the smaller ball, and ratio of the numbers in the larger and the smaller ball.
 _FEWEST_INSIDE = 10
 _GROWTH = 4
 
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 def neighborhood_size(n_points: int, n_landmarks: int) -> int:
     """Return the size m of a landmark's neighborhood: four times the points per landmark.
 
-    Smaller ones describe a patch far smaller than the distance between landmarks; a covariance
+    Smaller neighborhoods would be far smaller than the distance between landmarks; a covariance
     needs at least a few points.
     """
     return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
@@ -65,13 +65,13 @@ def local_covariances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return radii (k,) of the landmarks' neighborhoods, and covariances of the points in them.
 
-    Neighborhoods that the sampler has found are used; otherwise they are searched, with four times
-    the points per landmark in each.
+    Neighborhoods found by the sampler are used; otherwise they are searched, each with four times
+    the points per landmark.
 
     Parameters
     ----------
     pool : Pool
-        What the landmarks were drawn from.
+        The pool that the landmarks were drawn from.
     landmarks : Landmarks
     mode : {"auto", "full", "diag"}
         Whether to return matrices (k, d, d) or their diagonals (k, d); ``"auto"`` returns matrices
@@ -84,11 +84,11 @@ def local_covariances(
     found, k = landmarks.neighborhoods, len(landmarks.points)
     m = neighborhood_size(size, k) if found is None else found.size
     index = pool.index(m, k, n_threads)
-    # A tree lists the neighbors again in no time; products would take as long as a search.
+    # A tree quickly lists the neighbors again; products would take as long as a search.
     if found is not None and (index.name == "tree" or found.members is not None):
         return np.sqrt(found.squared_radii), index.covariances(found, mode)
     squared_radii, covariances = [], []
-    # Products of several neighborhoods with all points are much faster than one after the other.
+    # Products of several neighborhoods with all points are much faster together.
     for part in row_blocks(k, min(MEASURED_TOGETHER, max(NEIGHBORS_HELD // m, 1))):
         near = index.search(landmarks.points[part], m)
         covariances.append(index.covariances(near, mode))
@@ -105,17 +105,17 @@ def regularize(
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
     """Make covariances invertible: add `ridge` times the mean variance to each variance.
 
-    A noise-free manifold, or as few neighbors as dimensions, leaves directions without variance;
-    with the ridge, leaving the manifold is expensive instead of impossible. On a Swiss roll, any
-    ridge from 1e-4 to 0.1 keeps shortcuts out equally well; a larger one finds more of the true
-    neighbors (of the nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all
-    coincide with it has no variance at all: it takes the smallest variance of the others, equal in
-    all directions, with a `SingularCovarianceWarning`.
+    A noise-free manifold, or having no more neighbors than dimensions, leaves directions without
+    variance; with the ridge, distances in these directions are large instead of infinite. On a
+    Swiss roll, any ridge from 1e-4 to 0.1 avoids shortcuts equally well; a larger one finds more of
+    the true neighbors (of the nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose
+    neighbors all coincide with it has no variance: it takes the smallest variance of the others,
+    equal in all directions, with a `SingularCovarianceWarning`.
 
     Parameters
     ----------
     covariances : ndarray of shape (k, d, d) or (k, d)
-        Those of landmarks, which have ``None`` unless they were measured: that is an error.
+        Covariances of the landmarks; ``None``, if they were not measured, raises an error.
     ridge : float, default=0.01
 
     Returns
@@ -131,7 +131,7 @@ def regularize(
             "metric",
         )
     regular = np.array(covariances, dtype=np.float64)
-    # A view that can be written to.
+    # A writable view.
     variances = regular if regular.ndim == 2 else np.einsum("kii->ki", regular)
     mean_variance = variances.mean(axis=1)
     # Zero, or rounding error compared with the spread of the others.
@@ -151,7 +151,7 @@ def regularize(
 
 
 def largest_variances(covariances: np.ndarray) -> np.ndarray:
-    """Variance (k,) of each landmark along its widest direction, or widest axis of a diagonal."""
+    """Return the variance (k,) along each landmark's widest direction, or axis if diagonal."""
     if covariances.ndim == 2:
         return np.asarray(covariances.max(axis=1))
     return np.asarray(np.linalg.eigvalsh(covariances)[:, -1])
@@ -164,11 +164,11 @@ def bhattacharyya(
     right: np.ndarray,
     n_threads: int = 1,
 ) -> np.ndarray:
-    """Bhattacharyya distance between the Gaussians of pairs of landmarks.
+    """Return Bhattacharyya distances between the Gaussians of pairs of landmarks.
 
     ``B = (x - y)^T C^-1 (x - y) / 8 + ln(|C| / sqrt(|C_x| |C_y|)) / 2`` with ``C`` the mean of the
-    two covariances: small where one landmark lies in the other's direction of variation and both
-    vary in the same way.
+    two covariances: small if each landmark lies in the other's direction of variation and both vary
+    in the same way.
 
     Parameters
     ----------
@@ -198,13 +198,13 @@ def bhattacharyya(
 def bhattacharyya_matrix(
     points: np.ndarray, covariances: np.ndarray, n_threads: int = 1
 ) -> np.ndarray:
-    """Bhattacharyya distances between all pairs of landmarks, shape (k, k); see `bhattacharyya`."""
+    """Return Bhattacharyya distances (k, k) between all landmarks; see `bhattacharyya`."""
     evaluate = _evaluator(points, covariances)
     k = len(points)
     distances = np.zeros((k, k))
 
     def fill(rows: slice) -> None:
-        # A few rows against each of the others in turn: all of them stay in the cache.
+        # A few rows, which stay in the cache, against each of the others in turn.
         few, others = np.arange(rows.start, rows.stop), np.arange(rows.start, k)
         found = np.empty(len(few) * len(others))
         evaluate(np.tile(few, len(others)), np.repeat(others, len(few)), found)
@@ -221,11 +221,11 @@ def bhattacharyya_matrix(
 def _evaluator(
     points: np.ndarray, covariances: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
-    """Function of left and right landmarks and the array that receives their distances."""
+    """Return a function that fills an array with distances of left and right landmarks."""
     from trigpoint._kernels.bhattacharyya import diagonal_distances, full_distances
 
     points = points - points.mean(axis=0, dtype=np.float64)
-    # Distances do not change with the units; these keep all products within range.
+    # Distances do not depend on units, so choose units in which no product overflows.
     variances = covariances if covariances.ndim == 2 else np.einsum("kii->ki", covariances)
     unit = np.sqrt(variances.mean())
     points, scaled = points / unit, covariances / unit**2
@@ -236,19 +236,19 @@ def _evaluator(
 
 @dataclass
 class NeighborSearch:
-    """The nearest landmarks of each landmark, in either metric; several graphs can share it.
+    """Search for the nearest landmarks of each landmark, shared by several graphs.
 
     Parameters
     ----------
     landmarks : Landmarks
     n_threads : int
     at_least : int, default=0
-        How many neighbors are found at once, for graphs that will ask for more.
+        Minimum number of neighbors to find at once, for graphs that will need more.
 
     Attributes
     ----------
     notes : tuple of Warning
-        About the covariances, if any were compared.
+        Notes about the covariances, if any were compared.
     """
 
     landmarks: Landmarks
@@ -258,7 +258,7 @@ class NeighborSearch:
     _found: dict[tuple[str, float], np.ndarray] = field(default_factory=dict)
 
     def nearest(self, metric: str, count: int, ridge: float) -> np.ndarray:
-        """Rows (k, count) of the other landmarks nearest to each, nearest first."""
+        """Return rows (k, count) of the other landmarks nearest to each, nearest first."""
         found = self._found.get((metric, ridge))
         if found is None or found.shape[1] < count:
             wanted = min(max(count, self.at_least), len(self.landmarks.points) - 1)
@@ -274,14 +274,14 @@ class NeighborSearch:
         return index.query(points, count + 1)[1][:, 1:]
 
     def _compared(self, count: int, ridge: float) -> np.ndarray:
-        """Rows by Bhattacharyya distance, among the Euclidean nearest if there are too many."""
+        """Return rows by Bhattacharyya distance, among the Euclidean nearest if k is large."""
         covariances, self.notes = regularize(self.landmarks.covariances, float(ridge))
         points = self.landmarks.points.astype(np.float64)
         k = len(points)
         budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
         affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
         candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
-        # All pairs are evaluated once for both directions, so they cost half.
+        # All pairs cost half as much per pair, since each is evaluated for both directions.
         if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
             distances = bhattacharyya_matrix(points, covariances, self.n_threads)
             np.fill_diagonal(distances, np.inf)
@@ -296,7 +296,7 @@ class NeighborSearch:
 
 
 def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the `count` smallest entries of each row, ascending; equal ones by column."""
+    """Return columns of the `count` smallest entries of each row, ascending; ties by column."""
     columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
     last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
     tied = (distances <= last).sum(axis=1) > count
@@ -306,12 +306,11 @@ def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
 
 
 def local_dimension(X: Any, k: int) -> float:
-    """Dimension of the points at the spacing of `k` landmarks.
+    """Estimate the dimension of the points at the scale of the spacing of `k` landmarks.
 
     A ball around a point holds ``c r^D`` points, so D follows from the radii that hold m and 4 m
-    points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. What is
-    smaller than the distance between landmarks, such as noise on a surface, should not count, and
-    hardly does.
+    points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. Details
+    smaller than the distance between landmarks, such as noise on a surface, hardly matter.
 
     Parameters
     ----------
@@ -322,7 +321,7 @@ def local_dimension(X: Any, k: int) -> float:
     Returns
     -------
     float
-        At most d; 0 if nearly all points coincide. It depends on the points alone, not on a seed.
+        At most d; 0 if nearly all points coincide. It depends only on the points, not on a seed.
 
     References
     ----------
@@ -337,7 +336,7 @@ def local_dimension(X: Any, k: int) -> float:
     inner = min(inner, max(1, outer // _GROWTH))
     index = neighbor_index(X, outer + 1, len(queries))
     asked = index.take(queries)
-    # Each of them is its own nearest neighbor.
+    # Each query is its own nearest neighbor.
     small, large = (np.sqrt(index.search(asked, m + 1).squared_radii) for m in (inner, outer))
     growth = np.log(large[small > 0] / small[small > 0])
     if growth.sum() == 0:

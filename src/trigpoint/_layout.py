@@ -1,10 +1,9 @@
-"""A map of the landmarks: coordinates in which neighbors attract and all repel each other.
+"""t-SNE layout of weighted landmarks: neighbors attract and all repel each other.
 
-The layout is that of t-SNE for landmarks with masses, the numbers of points they stand for. With
-``K_ij = 1 / (1 + |y_i - y_j|^2)``, affinities ``P`` and masses ``m`` that sum to 1, it minimizes
-the divergence of ``Q_ij = m_i m_j K_ij / Z`` from P: what it would be for all points, if those of a
-landmark were in one place. Without the masses, diverse landmarks would spread sparse regions over
-most of the map.
+The mass of a landmark is the number of points it represents. With affinities ``P`` and masses ``m``
+that sum to 1, and ``K_ij = 1 / (1 + |y_i - y_j|^2)``, the layout minimizes the divergence of
+``Q_ij = m_i m_j K_ij / Z`` from P: that of all points, if the points of each landmark had the same
+position. Without masses, diverse landmarks would spread sparse regions over most of the map.
 
 References
 ----------
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 # Neighbors per unit of perplexity.
 _REACH = 3
 
-# Attraction is this many times stronger in the first part of the steps, so that what belongs
-# together can pass through the rest.
+# Attraction is this many times stronger in the early steps, so that landmarks of a group can pass
+# through others.
 _EARLY = 12.0
 EARLY_SHARE = 0.25
 
@@ -38,14 +37,14 @@ _MOMENTUM = 0.8
 # No landmark moves farther than this in one step.
 _LONGEST_STEP = 5.0
 
-# A node whose box is seen under a smaller angle repels as one point at its center.
+# A node whose box subtends a smaller angle repels like a point at its center of mass.
 _ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
 # Standard deviation of the first coordinate at the start.
 _START = 1e-4
-# And of noise, relative to it.
+# Standard deviation of noise at the start, relative to the above.
 _JITTER = 0.01
 
 _ROWS = 512
@@ -58,20 +57,20 @@ def affinities(
     n_threads: int = 1,
     inside: np.ndarray | None = None,
 ) -> csr_array:
-    """Symmetric affinities between landmarks, which sum to 1.
+    """Return symmetric affinities between landmarks, with sum 1.
 
     Parameters
     ----------
     points : ndarray of shape (k, d)
     masses : float64 ndarray of shape (k,)
-        How many points each landmark stands for.
+        Number of points that each landmark represents.
     perplexity : float
-        Effective number of neighbors of each, but at most a third of the others: if all counted
-        alike, nothing would keep them apart.
+        Effective number of neighbors per landmark, capped at a third of the other landmarks: equal
+        affinities would not separate any.
     n_threads : int, default=1
     inside : ndarray of shape (k, c) or None
-        The points in fewer columns, to search neighbors in. Distances to them are still those of
-        `points`: what the columns left out add to all of them makes groups less distinct.
+        Projected points in which to search for neighbors. Distances to neighbors are still those of
+        `points`: the dropped columns add to all distances, which makes groups less distinct.
     """
     from trigpoint._kernels.distances import squares_to
     from trigpoint._kernels.forces import calibrate
@@ -81,7 +80,7 @@ def affinities(
     perplexity = min(perplexity, max(1.0, m / _REACH))
     searched = points if inside is None else inside
     distances, rows = nearest(searched, searched, m + 1, n_threads)
-    # Each is its own neighbor, wherever among equally distant ones.
+    # Each landmark is its own neighbor, at any position among ties.
     own = rows == np.arange(k)[:, None]
     own[~own.any(axis=1), -1] = True
     columns, squares = rows[~own].reshape(k, m), np.square(distances[~own].reshape(k, m))
@@ -104,11 +103,11 @@ def affinities(
 
 
 def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> csr_array:
-    """Symmetric affinities between landmarks near the same points, which sum to 1.
+    """Return symmetric affinities between landmarks near the same points, with sum 1.
 
-    Each point divides itself among its nearest landmarks by ``(1 - (distance / r)^2)^2``, with r
-    the distance to the next one, and ties each pair of them by the product of their shares. So
-    landmarks attract each other by the points that they stand for, and all points have a say.
+    Each point has shares ``(1 - (distance / r)^2)^2`` in its nearest landmarks, normalized, with r
+    the distance to the next one, and links each pair of them by the product of their shares. The
+    attraction between landmarks thus depends on all points that they represent.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
     for nearest_landmarks, squares in blocks:
         columns, reach = nearest_landmarks[:, :-1], squares[:, -1:]
         shares = np.square(1 - squares[:, :-1] / np.where(reach > 0, reach, 1.0))
-        # Where all are equally far, all count.
+        # Equally distant landmarks have equal shares.
         shares[shares.sum(axis=1) == 0] = 1.0
         shares /= shares.sum(axis=1, keepdims=True)
         b, count = columns.shape
@@ -145,21 +144,21 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
 def principal_start(
     points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Principal coordinates, small, so that the large shape is right before details unfold."""
+    """Return small principal coordinates, so that the global shape forms before details."""
     points = points.astype(np.float64)
     with one_blas_thread():
         around = points - np.average(points, axis=0, weights=masses)
-        # The mean of a constant is rounded: of 1e100, by more than all other columns vary.
+        # The mean of a constant is rounded: for 1e100, by more than all other columns vary.
         around[:, (points == points[0]).all(axis=0)] = 0.0
         covariance = around.T @ (masses[:, None] * around)
         directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
-        # Eigenvectors come with any sign.
+        # The sign of eigenvectors is arbitrary.
         largest = np.abs(directions).argmax(axis=0)
         directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
         start = np.zeros((len(points), n_components))
         start[:, : directions.shape[1]] = around @ directions
     start *= _START / start[:, 0].std()
-    # Forces never leave a line or plane that they start in.
+    # Noise, since forces never leave a line or plane that contains the start.
     return start + _JITTER * _START * rng.normal(size=start.shape)
 
 
@@ -183,9 +182,9 @@ def layout(
         Symmetric, with sum 1.
     masses : float64 ndarray of shape (k,)
     start : float64 ndarray of shape (k, l)
-        Where they start, with up to three coordinates.
+        Initial positions, with up to three coordinates.
     exaggeration : float, default=1.0
-        How many times stronger attraction is than in t-SNE.
+        Attraction relative to t-SNE.
     n_iter : int, default=500
         Number of steps.
     early : float, default=0.25
@@ -194,7 +193,7 @@ def layout(
         The result is the same for any number.
     report : callable or None
     stage : str, default="layout"
-        What progress is reported as.
+        Name of the stage in progress reports.
 
     Returns
     -------
@@ -209,7 +208,7 @@ def layout(
     for step in range(n_iter):
         strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
         attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
-        # The step of t-SNE for k points, over the exaggeration.
+        # The step of t-SNE for k points, divided by the exaggeration.
         forces = attraction + repulsion / strength
         velocities = _MOMENTUM * velocities + forces
         lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
@@ -228,7 +227,7 @@ def _forces(
     masses: np.ndarray,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Attraction and repulsion of every landmark, each of shape (k, 3)."""
+    """Return attraction and repulsion of every landmark, each of shape (k, 3)."""
     from trigpoint._kernels.forces import TOGETHER, attract, repel
 
     tree = mass_tree(points, masses)
@@ -240,7 +239,7 @@ def _forces(
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
         attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
 
-    # A few parts for each thread: they change nothing, and each costs a call.
+    # A few parts per thread: the result does not depend on them, but each costs a call.
     k = len(points)
     rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
     parts = row_blocks(k, -(-rows // TOGETHER) * TOGETHER)

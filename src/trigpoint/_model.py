@@ -1,4 +1,4 @@
-"""What travels to threads, processes and devices: a fitted map from rows to coordinates."""
+"""The fitted map from rows to coordinates, which is sent to threads, processes and devices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ _MOST_ROWS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A pure, picklable function of a block of rows; the same bits for a row in any block.
+    """A pure, picklable function of a block of rows, with the same bits for a row in any block.
 
     Attributes
     ----------
     columns : Columns
-        Names, number, precision and sparseness of the columns that were fitted. Other rows are
-        converted to these before they get here.
+        Names, number, data type and sparsity of the fitted columns. Other rows are converted to
+        match before a call.
     space : Space
-        From rows as they were read to Euclidean rows.
+        Maps rows as they were read to Euclidean rows.
     extension : Extension
-        From Euclidean rows to coordinates.
+        Maps Euclidean rows to coordinates.
     """
 
     columns: Any
@@ -42,11 +42,11 @@ class Model:
 
     @cached_property
     def step(self) -> int:
-        """Number of rows that are best transformed at once."""
+        """Best number of rows to transform at once."""
         return min(rows_at_once(self.extension), _MOST_ROWS)
 
     def __call__(self, block: Points, rows: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coordinates (b, l) of a block of rows, and which are far from all landmarks.
+        """Return coordinates (b, l) of a block of rows, and which rows are far from all landmarks.
 
         `rows` is the number of the first row or an array of all row numbers, for error messages.
         """

@@ -1,4 +1,4 @@
-"""The pool: a uniform random sample of rows, in memory, that everything is fitted on."""
+"""The pool: an in-memory, uniform random sample of the rows, on which estimators are fitted."""
 
 from numbers import Integral
 from typing import Any
@@ -19,21 +19,21 @@ from trigpoint._numerics.blocks import (
 )
 from trigpoint._spaces import Euclidean, Space
 
-# Rows of a pool: at least, and per landmark. With 64 rows for each landmark, nothing measurable is
-# lost compared with all rows; with 16, hardly anything. docs/design/2026-11-pool.md has figures.
+# Rows of a pool: at least, and per landmark. With 64 rows per landmark, results are measurably as
+# good as with all rows; with 16, nearly so. docs/design/2026-11-pool.md has figures.
 LEAST_ROWS = 2**17
 ROWS_PER_LANDMARK = 64
 _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
 
-# Memory for the rows as they were read and the Euclidean rows together.
+# Memory for the rows as they were read plus the Euclidean rows.
 _MOST_BYTES = 2 * 2**30
 
-# Landmarks drawn if the user leaves their number open, and at most with "auto".
+# Default number of landmarks, and maximum number with "auto".
 DEFAULT_LANDMARKS = 1000
 MOST_AUTO_LANDMARKS = 4000
 
-# Points that principal components are computed from, spare components that are iterated but not
-# kept, and iterations.
+# Sample size for principal components, extra components that are iterated and then dropped, and
+# number of iterations.
 _SAMPLE = 10_000
 _MORE = 10
 _ROUNDS = 4
@@ -47,17 +47,17 @@ class Pool:
     points : ndarray or csr_array of shape (size, d)
         Euclidean rows.
     n : int
-        Number of rows of the source; as many as there are points if it is not given.
+        Number of rows of the source; by default, the number of points.
     rows : int64 ndarray of shape (size,) or None
-        Their row numbers, ascending; ``None`` if the pool holds all rows.
+        Row numbers of the points, ascending; ``None`` if the pool holds all rows.
     space : Space
         The fitted map from rows as they were read to `points`.
     n_columns : int
         Number of columns of the rows as they were read.
     projection : Projection or None
-        Principal components that `points` were projected on, if a map has done so.
+        Principal components that a map has projected `points` on, if any.
     full : ndarray or csr_array of shape (size, c)
-        Euclidean rows in all columns; the same as `points` unless these were projected.
+        Euclidean rows in all columns; the same as `points` unless projected.
     """
 
     def __init__(
@@ -86,31 +86,31 @@ class Pool:
 
     @property
     def dense(self) -> np.ndarray:
-        """`points`, for those who take no sparse ones and have refused them."""
+        """`points`, for callers that have refused sparse points."""
         assert isinstance(self.points, np.ndarray)
         return self.points
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
-        """Return the neighbor index of the pool, which is built for its first user.
+        """Return the neighbor index of the pool, which is built at the first call.
 
-        `m` and `n_queries` say about how many neighbors will be asked for, and how often. They
-        affect the speed of the index and not its answers.
+        `m` and `n_queries` are the approximate numbers of neighbors per query and of queries. They
+        affect the speed of the index, not its results.
         """
         if self._index is None:
             self._index = neighbor_index(self.points, m, n_queries, n_threads)
         return self._index
 
     def numbers(self, places: np.ndarray) -> np.ndarray:
-        """Return the row numbers in the source of some places in the pool."""
+        """Convert positions in the pool to row numbers of the source."""
         return places if self.rows is None else self.rows[places]
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the places in the pool of some row numbers, which have to be in it."""
+        """Convert row numbers of the source, all of which are in the pool, to positions in it."""
         return numbers if self.rows is None else np.searchsorted(self.rows, numbers)
 
 
 def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
-    """Return how many landmarks the parameter `landmarks` will give, before anything is read."""
+    """Return how many landmarks the parameter `landmarks` will give, before reading any data."""
     if landmarks is None:
         return default
     if isinstance(landmarks, Integral):
@@ -120,7 +120,7 @@ def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
     for name in ("n_landmarks", "n_clusters"):
         if hasattr(landmarks, name):
             return planned_landmarks(getattr(landmarks, name))
-    # Sparse arrays have a shape and no length.
+    # Sparse arrays have a shape but no length.
     shape = getattr(landmarks, "shape", None) or np.shape(landmarks)
     return int(shape[0]) if shape else default
 
@@ -128,8 +128,8 @@ def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
 def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDMARK) -> int:
     """Return the number of rows to draw from `n` for `k` landmarks.
 
-    It depends on the number of rows, landmarks and columns alone, so that every kind of storage
-    leads to the same rows.
+    It depends only on the numbers of rows, landmarks and columns, so that every kind of storage
+    gives the same rows.
     """
     wanted = min(n, max(LEAST_ROWS, per_landmark * k))
     affordable = max(_MOST_BYTES // row_bytes, 1)
@@ -172,12 +172,12 @@ def draw_pool(
         Fitted here.
     k : int
     rng : Generator
-        Draws the rows; it is left alone if the pool holds all of them.
+        Draws the rows; not used if the pool holds all of them.
     per_landmark : int
     size : int or None, default=None
         Number of rows, if it does not follow from `k`.
     include : int ndarray or None, default=None
-        Rows that the pool has to hold, such as landmarks given by number.
+        Rows that the pool must hold, such as landmarks given by row number.
     """
     n, columns = source.n, source.columns
     if columns.sparse and not space.takes_sparse:
@@ -199,13 +199,13 @@ def draw_pool(
 
 
 def whole_pool(source: Any, space: Space) -> Pool:
-    """Return a pool of all rows; those of an array or memory map are used in place."""
+    """Return a pool of all rows; an array or memory map is used in place."""
     there = source.array()
     if there is None:
         raw = source.take(None)
     else:
         raw = there
-        # Checks the rows, which nothing else reads as a whole.
+        # Checks all rows, which no other code reads as a whole.
         for _ in source.blocks():
             pass
     points = space.fit(raw)(raw)
@@ -213,7 +213,7 @@ def whole_pool(source: Any, space: Space) -> Pool:
 
 
 def principal_projection(X: Any, n_components: int, rng: np.random.Generator) -> Projection:
-    """Leading principal directions of the points, by subspace iteration over a sample.
+    """Return the leading principal directions of the points, by subspace iteration on a sample.
 
     References
     ----------
@@ -223,7 +223,7 @@ def principal_projection(X: Any, n_components: int, rng: np.random.Generator) ->
     sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
     center = sample.mean(axis=0)
     sample -= center
-    # The number of threads would change the rounding of products.
+    # Rounding of products depends on the number of threads.
     with one_blas_thread():
         width = min(n_components + _MORE, *sample.shape)
         basis = np.linalg.qr(rng.normal(size=(sample.shape[1], width)))[0]
@@ -235,7 +235,7 @@ def principal_projection(X: Any, n_components: int, rng: np.random.Generator) ->
 
 
 def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of a block of points (b, c) in float64, and the lengths (b,) of what is left."""
+    """Return float64 coordinates (b, c) of a block of points, and their residual lengths (b,)."""
     if projection is None:
         return np.ascontiguousarray(X, dtype=np.float64), np.zeros(len(X))
     from trigpoint._kernels.map_placing import project
@@ -246,7 +246,7 @@ def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray,
 
 
 def all_projected(projection: Projection, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Coordinates of all points, in their precision."""
+    """Return the coordinates of all points, in the precision of the points."""
     n, d = X.shape
     result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=X.dtype)
 
@@ -259,7 +259,7 @@ def all_projected(projection: Projection, X: np.ndarray, n_threads: int) -> np.n
 
 
 def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:
-    """Points in all columns whose coordinates these are, and of which nothing is left."""
+    """Map projected coordinates back to points in all columns."""
     with one_blas_thread():
         points = projection.center + inside.astype(np.float64) @ projection.components.T
     return np.asarray(points.astype(inside.dtype))

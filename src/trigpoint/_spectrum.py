@@ -19,26 +19,26 @@ logger = logging.getLogger(__name__)
 
 # Up to this size, LAPACK on the dense matrix is faster than Lanczos on the sparse one.
 _DENSE_MAX = 1000
-# Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is used further up.
+# Above this share of all eigenvectors, Lanczos keeps restarting, so larger graphs use LAPACK, too.
 _DENSE_SHARE = 0.04
 
 # Sparse factorization below this dimension of the graph: see `hop_dimension`.
 _LU_MAX_DIMENSION = 3.0
 _HOP_SEEDS = 16
-# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorization.
+# Small enough to distinguish eigenvalues 1e-5 apart, large enough for an accurate factorization.
 _SHIFT = 1e-6
 
-# How many leading eigenvectors are searched for independent ones, per component asked for.
+# Number of leading eigenvectors to search for independent ones, per component.
 _CANDIDATES_PER_COMPONENT = 15
-# Smallest part of an eigenvector that earlier ones must leave unexplained. On a Swiss roll
-# redundant ones come out below 0.1 and new directions above 0.9.
+# Smallest part of an independent eigenvector that earlier ones leave unexplained. On a Swiss roll,
+# it is below 0.1 for redundant eigenvectors and above 0.9 for new directions.
 INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
 # Neighbors in the regression for each of its coefficients.
 _REGRESSION_NEIGHBORS = 6
 
 
-# A coordinate scaled by less than this is gone, or nearly so, in float32.
+# A coordinate scaled by less than this vanishes, or nearly so, in float32.
 _VANISHED = 1e-30
 
 
@@ -56,9 +56,10 @@ def laplacian_eigenmaps(
     weights : csr_array of shape (k, k)
         Symmetric edge weights of a connected graph.
     n_components : int
-        How many eigenvectors to take, after the constant one.
+        Number of eigenvectors, after the constant one.
     eigenvectors : {"leading", "independent"}, default="leading"
-        Those of the smallest eigenvalues, or the first that are not functions of earlier ones.
+        Eigenvectors of the smallest eigenvalues, or the first that are not functions of earlier
+        ones.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def diffusion_maps(
     n_components : int
     eigenvectors : {"leading", "independent"}, default="leading"
     alpha : float, default=1.0
-        How much of the sampling density is divided out: 0 none, 1 all.
+        Strength of the normalization by the sampling density, from 0 (none) to 1 (full).
     time : float, default=1.0
         Diffusion time.
 
@@ -114,13 +115,13 @@ def diffusion_maps(
             "time",
         )
     notes += _vanishing(time, values)
-    # This way, coordinates do not depend on the sum of the degrees.
+    # So that coordinates do not depend on the sum of the degrees.
     vectors *= np.sqrt(normalized.sum())
     return Spectrum(vectors * values**time, values, notes)
 
 
 def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
-    """Refuse a diffusion time at which nothing is left, and say if some coordinates vanish."""
+    """Refuse a diffusion time at which all coordinates vanish; note if some of them do."""
     sizes = abs(values)
     vanished = sizes**time < _VANISHED
     if not vanished.any():
@@ -142,20 +143,20 @@ def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
 
 
 def _rounded_down(number: float) -> str:
-    """Two digits of a positive number, not above it."""
+    """Format a positive number with two digits, rounded down."""
     step = 10 ** (np.floor(np.log10(number)) - 1)
     return f"{np.floor(number / step) * step:.2g}"
 
 
 def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
-    """Factor ``degree^-alpha`` of each landmark in the normalization of diffusion maps."""
+    """Return the factors ``degree^-alpha`` of landmarks in the normalization of diffusion maps."""
     return np.asarray(weights.sum(axis=1)).ravel() ** -alpha
 
 
 def _markov_eigenvectors(
     weights: csr_array, n_components: int, eigenvectors: str
 ) -> tuple[np.ndarray, np.ndarray, tuple[Warning, ...]]:
-    """Largest eigenvalues mu and right eigenvectors of ``D^-1 W``, without the constant one."""
+    """Return the largest eigenvalues mu and right eigenvectors of ``D^-1 W``, but the constant."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     root = np.sqrt(degrees)
     symmetric = (diags_array(1 / root) @ weights @ diags_array(1 / root)).tocsr()
@@ -171,14 +172,14 @@ def _markov_eigenvectors(
 
 
 def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
+    """Return the `count` largest eigenpairs of a symmetric matrix, eigenvalues descending."""
     k = matrix.shape[0]
     if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
         check_dense(
             "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
         )
         return _dense_eigenpairs(matrix.toarray(), count)
-    # The same start every time, and far from the first eigenvector, which is known.
+    # A fixed start, far from the first eigenvector, which is known.
     start = np.random.default_rng(0).uniform(-1, 1, k)
     if hop_dimension(matrix) < _LU_MAX_DIMENSION:
         values, vectors = _shift_invert(matrix, count, start)
@@ -192,10 +193,10 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
 def _shift_invert(
     matrix: csr_array, count: int, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorization."""
+    """Return the eigenpairs near 1, the largest of a Markov matrix, by sparse factorization."""
     shift = 1 + _SHIFT
     shifted = shift * eye_array(matrix.shape[0]) - matrix
-    # Positive definite, so no pivoting, and an ordering made for symmetric patterns.
+    # Positive definite: no pivoting, and an ordering for symmetric patterns.
     factor = splu(
         shifted.tocsc(),
         permc_spec="MMD_AT_PLUS_A",
@@ -207,12 +208,12 @@ def _shift_invert(
 
 
 def hop_dimension(graph: csr_array) -> float:
-    """Dimension in which a graph spreads: how the number of nodes within reach grows with hops.
+    """Estimate the dimension of a graph, by the growth of the number of nodes reached with hops.
 
-    Where it is low, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
-    steps, but a factorization hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
-    Where it is high, the reverse is true. They break even in about three dimensions. A graph that
-    four hops cross has no crowded eigenvalues, and its dimension counts as infinite.
+    In low dimension, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
+    steps, but a factorization has little fill-in (50,000 nodes of a Swiss roll: 100 s against 2 s).
+    In high dimension, the reverse is true. They break even at about three dimensions. A graph that
+    is crossed in four hops has no crowded eigenvalues, and its dimension counts as infinite.
     """
     k = graph.shape[0]
     links = graph.astype(bool).astype(np.float32)
@@ -228,17 +229,17 @@ def hop_dimension(graph: csr_array) -> float:
 
 def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     k = len(matrix)
-    # For matrices this small a second thread only gets in the way.
+    # For matrices this small, a second thread is only a hindrance.
     with one_blas_thread() if k <= _DENSE_MAX else nullcontext():
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
         if len(values) < count:
-            # Selecting by index, LAPACK loses some of many equal eigenvalues.
+            # Selection by index makes LAPACK lose some of many equal eigenvalues.
             values, vectors = eigh(matrix)
     return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
 
 
 def _fix_signs(vectors: np.ndarray) -> np.ndarray:
-    """Flip columns so that the largest entry of each is positive: eigenvectors have no sign."""
+    """Flip the arbitrary signs of columns so that the largest entry of each is positive."""
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
     return vectors * np.where(largest < 0, -1.0, 1.0)
 
@@ -248,23 +249,23 @@ def independent_columns(
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
     """Choose the first columns that are not smooth functions of those chosen before.
 
-    An eigenvector is predicted from the chosen ones by local linear regression, leaving out the
-    landmark itself; the residual decides. On a long Swiss roll the first several are all functions
-    of arc length, and height appears only after them.
+    An eigenvector is predicted from the chosen ones by leave-one-out local linear regression; the
+    residual decides. On a long Swiss roll, the first several eigenvectors are all functions of arc
+    length, and height appears only after them.
 
     Parameters
     ----------
     vectors : ndarray of shape (k, c)
         Eigenvectors in the order of their eigenvalues.
     n_components : int
-        How many to choose.
+        Number of columns to choose.
 
     Returns
     -------
     columns : int64 ndarray of shape (n_components,)
         Ascending.
     notes : tuple of Warning
-        That some of them are redundant after all.
+        A warning if some chosen columns are redundant.
 
     References
     ----------
@@ -297,7 +298,7 @@ def independent_columns(
 
 
 def redundant_columns(vectors: np.ndarray) -> list[int]:
-    """Columns that are smooth functions of the columns before them; see `independent_columns`."""
+    """Return columns that are smooth functions of earlier columns; see `independent_columns`."""
     sample = _regression_sample(vectors)
     return [
         column
@@ -307,25 +308,25 @@ def redundant_columns(vectors: np.ndarray) -> list[int]:
 
 
 def _regression_sample(vectors: np.ndarray) -> np.ndarray:
-    """Some of the rows, standardized."""
+    """Return a sample of the rows, standardized."""
     step = -(-len(vectors) // _REGRESSION_POINTS)
     return vectors[::step] / vectors.std(axis=0)
 
 
 def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
-    """Root mean square error of leave-one-out local linear regression on a standardized target.
+    """Return the RMS error of leave-one-out local linear regression on a standardized target.
 
-    Local means the nearest few in the inputs, so that harmonics, which turn fastest where the
-    first eigenvector is densest, are still followed.
+    The regression uses the few nearest inputs, so that it follows harmonics, which vary fastest
+    where the first eigenvector is densest.
     """
     size = inputs.shape[1] + 1
     count = min(_REGRESSION_NEIGHBORS * size, len(inputs) - 1)
-    # The landmark itself comes first, or ties with others in its place; either way one is left out.
+    # Leave one out: the landmark comes first, or ties with others that do.
     neighbors = np.asarray(cKDTree(inputs).query(inputs, count + 1)[1])[:, 1:]
     design = np.column_stack([np.ones(len(inputs)), inputs])
     near = design[neighbors]
     normal = near.transpose(0, 2, 1) @ near
-    # The smallest ridge that keeps coinciding neighbors solvable.
+    # A tiny ridge, for neighbors that coincide.
     ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)
     normal += ridge[:, None, None] * np.eye(size)
     moments = np.einsum("nqs,nq->ns", near, target[neighbors])
@@ -335,7 +336,7 @@ def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
 
 
 def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
-    """Classical scaling of a matrix of distances; applied to geodesics, it is Isomap.
+    """Apply classical scaling to a matrix of distances; for geodesics, this is Isomap.
 
     Returns
     -------
@@ -351,7 +352,7 @@ def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
 
 
 def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
-    """Kernel principal components of a kernel matrix.
+    """Return the kernel principal components of a kernel matrix.
 
     Returns
     -------
