@@ -110,8 +110,8 @@ def diffusion_maps(
     values, vectors, notes = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ParameterValueError(
-            f"time={time} needs positive eigenvalues, but some are not: choose a whole number or "
-            "fewer components",
+            f"time={time} needs positive eigenvalues, but some are not positive: choose a whole "
+            "number or fewer components",
             "time",
         )
     notes += _vanishing(time, values)
@@ -136,8 +136,8 @@ def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
         )
     return (
         ParameterWarning(
-            f"time={time} leaves nothing of {int(vanished.sum())} of the {len(values)} "
-            f"coordinates: choose time below {_rounded_down(longest.min())} or fewer components"
+            f"time={time} makes {int(vanished.sum())} of the {len(values)} coordinates vanish: "
+            f"choose time below {_rounded_down(longest.min())} or fewer components"
         ),
     )
 
@@ -289,7 +289,7 @@ def independent_columns(
     if missing > 0:
         note = RedundantEigenvectorsWarning(
             f"only {len(chosen)} of the first {vectors.shape[1]} eigenvectors are independent, but "
-            f"{n_components} were asked for, and the least redundant of the others make up the "
+            f"{n_components} were requested, and the least redundant of the others make up the "
             f"rest: choose n_components={len(chosen)} or eigenvectors='leading'"
         )
         notes = (note,)

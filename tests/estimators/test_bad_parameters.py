@@ -128,7 +128,7 @@ def test_a_diffusion_time_after_which_nothing_is_left(X):
     with pytest.raises(ValueError, match=r"time=1000000.0 makes all coordinates vanish") as caught:
         maps.set_params(time=1e6).fit(X)
     longest = float(str(caught.value).split()[-1])
-    with pytest.warns(ParameterWarning, match="leaves nothing of 1 of the 2") as warned:
+    with pytest.warns(ParameterWarning, match="makes 1 of the 2 coordinates vanish") as warned:
         found = maps.set_params(time=longest).fit_transform(X.astype(np.float32))
     assert found[:, 0].any()
     longest = float(str(warned[0].message).partition("choose time below ")[2].split()[0])

@@ -52,7 +52,7 @@ def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
             f"{type(estimator).__name__} is not one of trigpoint's estimators, so it could not be "
-            "loaded again: save one of those, or use pickle"
+            "loaded again: save a trigpoint estimator, or use pickle"
         )
     fit, model = estimator.fitted_, estimator.model_
     arrays = as_arrays(fit, estimator._stored(fit))

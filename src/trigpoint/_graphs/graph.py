@@ -27,9 +27,8 @@ _MEAN_WEIGHT = 0.2
 _DEFAULT_NEIGHBORS = 10
 
 # Smallest bandwidth of a landmark, in units of the median length of its edges; a third or a half is
-# usual. With many tight groups, each of about `n_neighbors` landmarks, so many edges are shorter
-# than their landmark's median that no bandwidth gives the mean weight, and very small ones would
-# disconnect the groups.
+# usual. With many tight groups of about `n_neighbors` landmarks, so many edges are far shorter than
+# the median that no bandwidth gives the mean weight, and very small ones would cut the groups.
 _LEAST_BANDWIDTH = 0.25
 
 # Edges lighter than this are ignored.

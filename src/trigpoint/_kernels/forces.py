@@ -157,9 +157,9 @@ def repel(
     Fills `forces` with ``sum_j m_j (y_i - y_j) / (1 + |y_i - y_j|^2)^2`` and `sums` with ``sum_j
     m_j / (1 + |y_i - y_j|^2)``. Points and masses are in the order of the tree.
 
-    From `start` on, a multiple of `TOGETHER`, groups of `TOGETHER` points traverse the tree; a node
-    replaces its points if it is distant from all of the box around the group (J. E. Barnes, "A
-    modified tree code: don't laugh; it runs", Journal of Computational Physics, 1990).
+    From `start` on, a multiple of `TOGETHER`, groups of that size traverse the tree; a node
+    replaces its points if it is small enough as seen from the nearest point of the group's box
+    (J. E. Barnes, "A modified tree code: don't laugh; it runs", J. Computational Physics, 1990).
     """
     starts, stops, past, values = tree.starts, tree.stops, tree.past, tree.values
     n_nodes = len(starts)

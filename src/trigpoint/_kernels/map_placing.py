@@ -9,9 +9,9 @@ from trigpoint._kernels.jit import compiled_strictly
 PULL = 0.25
 
 # In the map, the squared distance of a point to its nearest landmark, times ``2 - 3 q``, is at most
-# that to another, with q the ratio of the squared distances in the data: a landmark that is 1.7
-# times farther in the data is not nearer in the map, and one less than 1.2 times farther may be
-# anywhere. Otherwise, interleaved groups would take each other's points.
+# that to another, with q the ratio of the squared distances in the data: a landmark 1.7 times as
+# far in the data is not nearer in the map, and one less than 1.2 times as far may be anywhere.
+# Otherwise, interleaved groups would take each other's points.
 ORDER = 2.0, 3.0
 
 # A point closer to a landmark than this fraction of the distance to the next one is drawn to it.

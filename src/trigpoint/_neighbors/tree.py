@@ -26,7 +26,7 @@ _FEW_NEIGHBORS = 2**16
 # Up to this many points, splitting takes less time than starting other threads.
 _SPLIT_BY_ONE = 2**17
 
-# The top of a tree is split until a leaf holds the n-th part of the points, or to this depth.
+# The top of a tree is split until leaves hold one in this many of the points, or to this depth.
 _PARTS = 64
 _TOP_LEVELS = 24
 _TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS

@@ -177,7 +177,7 @@ def reporter(verbose: Any) -> Report:
     if not isinstance(verbose, (Integral, np.bool_)):
         raise ParameterTypeError(
             f"verbose={short(verbose)} is neither True, False nor a function: pass one of them; a "
-            "function gets the stage, the amount done and the total",
+            "function receives the stage, the amount done and the total",
             "verbose",
         )
     if not verbose:

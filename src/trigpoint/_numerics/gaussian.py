@@ -97,8 +97,8 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
 def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth") -> float:
     """Return the radius of the ball that holds a landmark's share of the points, n / k of them.
 
-    This is the median over a few random points, estimated with a sufficiently large sample of their
-    neighbors. If nearly all neighbors are duplicates, more of them are searched.
+    This is the median over a few random points, searched in a sample large enough for a good
+    estimate. If nearly all neighbors are duplicates, more of them are searched.
     """
     from trigpoint._neighbors.index import neighbor_index
 

@@ -225,8 +225,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
         if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
             raise ParameterValueError(
                 f"indices_ of {name} has {indices.dtype} values of shape {indices.shape} that are "
-                f"not row numbers from 0 to {n - 1}: set the numbers of rows of the points passed "
-                "to its fit",
+                f"not row numbers from 0 to {n - 1}: set row numbers of the points passed to fit",
                 "landmarks",
             )
         indices = indices.astype(np.int64)
@@ -238,7 +237,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
     if points.shape != (k, d) or points.dtype.kind not in "biuf":
         raise ParameterValueError(
             f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and ({k}, "
-            f"{d}) is needed: set points in the space of those passed to its fit",
+            f"{d}) is needed: set landmarks in the space of the points passed to fit",
             "landmarks",
         )
     points = points.astype(pool.points.dtype)

@@ -234,7 +234,7 @@ class EfficientDPP(Sampler):
         m = -(-asked * size // n)
         if m < min(asked, _FEWEST_NEIGHBORS):
             raise ParameterValueError(
-                f"n_neighbors={asked} of the {n:,} rows are {m} of the {size:,} that "
+                f"n_neighbors={asked} of the {n:,} rows correspond to {m} of the {size:,} that "
                 "landmarks are drawn from, which is too few: set EfficientDPP(pool=None), which "
                 "draws from all rows of an array, choose a larger n_neighbors or leave it as None",
                 "n_neighbors",

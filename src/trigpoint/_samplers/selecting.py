@@ -54,7 +54,7 @@ def select(
         The data. If it has very many rows, the subset is drawn from a random sample of them.
     sampler : None, int, "auto", sampler or row numbers, default=None
         Number of points to draw with `EfficientDPP`, or any sampler; see the parameter `landmarks`
-        of the estimators. ``None`` draws 1,000, or takes all distinct rows if that is no more.
+        of the estimators. ``None`` draws 1,000, or takes all distinct rows if there are no more.
     metric : str or object, default="euclidean"
         Distance, as for the estimators.
     random_state : None, int, RandomState or Generator, default=None
