@@ -102,7 +102,7 @@ def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, mon
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     for replace in (True, False):
-        with pytest.raises(PermissionError, match=r"y\.npy is a link of another user"):
+        with pytest.raises(PermissionError, match=r"y\.npy is a link created by another user"):
             write(shared / "y.npy", replace=replace)
         with pytest.raises(PermissionError), atomic_write(shared / "y.npy", replace=replace):
             pass
