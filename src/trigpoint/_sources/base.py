@@ -153,7 +153,7 @@ class Source(ABC):
         if own.names and columns.names and own.names != columns.names:
             raise ParameterValueError(
                 f"{self.name} has columns {listed_names(own.names)}, but the model was fitted with "
-                f"{listed_names(columns.names)}: pass those, in that order, as in "
+                f"{listed_names(columns.names)}: pass these columns in this order, as in "
                 "tp.open_source(X, columns=model.feature_names_in_)",
                 "columns",
             )

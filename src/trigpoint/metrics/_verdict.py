@@ -204,7 +204,7 @@ def _functions(redundant: Sequence[int], n_components: int) -> str:
     if len(redundant) == 1:
         before = "coordinate 1" if redundant[0] == 2 else "those before"
         return f"coordinate {redundant[0]} is a function of {before}"
-    return f"{len(redundant)} of {n_components} coordinates are functions of those before"
+    return f"{len(redundant)} of {n_components} coordinates are functions of earlier ones"
 
 
 def _percent(share: float) -> str:
