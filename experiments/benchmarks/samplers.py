@@ -20,7 +20,7 @@ SAMPLERS = {
     CHOLESKY: tp.RPCholesky,
 }
 COUNTS, COORDINATES = (100, 300, 1000), (2, 10)
-SPLITS = 3
+SPLITS = 2
 
 # Scores of all held-out points, and of the tenth of them that lie farthest from their neighbors.
 EVERYWHERE, SPARSE = "all", "sparsest tenth"

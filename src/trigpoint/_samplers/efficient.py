@@ -116,6 +116,10 @@ class EfficientDPP(Sampler):
     landmarks are as far apart as elsewhere, not farther. On surfaces whose density varies much,
     `RPCholesky` or larger neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
 
+    Diverse landmarks help most on surfaces: 2-D embeddings preserve about 4 percentage points more
+    neighbors than from uniform landmarks. For features of other data they gain about one point, and
+    for 2-D embeddings of other data nothing.
+
     Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
     of them: the landmarks are always distinct.
 
