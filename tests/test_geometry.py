@@ -56,6 +56,13 @@ def test_bhattacharyya_diagonal_is_that_of_diagonal_matrices_in_any_units(d, rng
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_bhattacharyya_of_variances_whose_ratios_overflow_when_multiplied():
+    points, variances = np.zeros((2, 40)), np.stack([np.full(40, 1e-30), np.full(40, 1e30)])
+    found = bhattacharyya(points, variances, np.array([0]), np.array([1]))
+    expected = 0.5 * 40 * np.log(variances.sum(axis=0)[0] / 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):

@@ -11,6 +11,7 @@ NAMES = {
     "quality": "trace errors of every sampler on made and on real data",
     "pool": "landmarks and embeddings from a sample of the rows",
     "defaults": "the default settings beside a grid of others, on many data sets",
+    "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
     "embedding": "embeddings into the plane beside peers",
     "maps": "maps beside UMAP, t-SNE and PaCMAP",
     "map_speed": "maps of up to ten million points",

@@ -204,13 +204,20 @@ class Trial:
         return estimator.transform(self.train), estimator.transform(self.test)
 
     def rated(self, known: np.ndarray, asked: np.ndarray) -> float:
-        """Share of points with the class of the nearest one, or of nearest points that are kept."""
+        """Share of points with the class of the nearest one, or of nearest points preserved."""
+        return round(float(np.mean(self.hits(known, asked))), 5)
+
+    def hits(self, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """The same for every point that is held back."""
         if self.labels is not None:
-            right = self.labels[_nearest(known, asked, 1)[:, 0]] == self.wanted
-        else:
-            found = _nearest(known, asked, KEPT)
-            right = (found[:, :, None] == self.wanted[:, None, :]).any(axis=2)
-        return round(float(np.mean(right)), 5)
+            return self.labels[_nearest(known, asked, 1)[:, 0]] == self.wanted
+        found = _nearest(known, asked, KEPT)
+        return (found[:, :, None] == self.wanted[:, None, :]).any(axis=2).mean(axis=1)
+
+    def distances(self) -> np.ndarray:
+        """Distance of every point that is held back to the tenth of its nearest fitted points."""
+        rows = _nearest(self.train, self.test, KEPT)[:, -1]
+        return np.linalg.norm(self.test - self.train[rows], axis=1)
 
 
 def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:

@@ -351,6 +351,7 @@ def show_table(
                 *(found[score, table, pair, k].points for k in table.counts),
             ]
             for pair in table.pairs
+            if any(found[score, table, pair, k].n_pairs for k in table.counts)
         ]
         page.table(
             [f"difference in {what}", "the paper", *(f"k = {k:,}" for k in table.counts)], lines
@@ -384,4 +385,6 @@ def accuracy_bars(axes: Any, table: Table, found: Compared) -> None:
                 height = top + 0.02 * (high - low)
                 axes.text(at, height, one.stars, ha="center", va="bottom", rotation=90, fontsize=7)
     axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
-    axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=table.title)
+    # Panels are narrower than the longest titles.
+    title = table.title.replace(": ", ":\n").replace(", binary", ",\nbinary")
+    axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.internals import knn_labels
-from experiments.pages import PAIRED_TEST, Page, compare, legend_below
+from experiments.pages import PAIRED_TEST, Page, column, compare, legend_below
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
@@ -196,16 +196,19 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
     """Accuracy of every scheme in every reading."""
     shown = [data for data in DATA if any(row["data"] == data for row in rows)]
     with page.picture(
-        "Accuracy of every scheme in every reading", ncols=len(shown), squeeze=False
+        "Accuracy of every scheme in every reading",
+        figsize=(11, 5.5),
+        ncols=len(shown),
+        squeeze=False,
     ) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
             names = _names(rows, data)
             for scheme in SCHEMES:
-                means = [
-                    100 * np.mean([row["accuracy"] for row in _found(rows, data, scheme, name)])
-                    for name in names
-                ]
-                panel.plot(means, names, "o", color=COLORS[scheme], label=scheme)
+                # Readings that lack this scheme keep their line, without a point.
+                found = [column(_found(rows, data, scheme, name), "accuracy") for name in names]
+                means = [100 * one.mean() if len(one) else np.nan for one in found]
+                lines = [name.replace(", ", ",\n") for name in names]
+                panel.plot(means, lines, "o", color=COLORS[scheme], label=scheme)
             panel.invert_yaxis()
             panel.grid(axis="y", alpha=0.3)
             panel.set(xlabel="accuracy, %", title=DATA[data])

@@ -70,8 +70,8 @@ def test_usage_errors_import_nothing_slow():
                 ("--dask local:none", "argument --dask: "),
                 ("--png Y.pdf", "--png Y.pdf does not end in .png"),
                 ("--png Y.png -l 1", "--png draws two coordinates"),
-                ("--images 1x3", "--images is for the page that --report writes"),
-                ("--color few.npy", "--color colors what --report and --png write"),
+                ("--images 1x3", "--images applies only to --report"),
+                ("--color few.npy", "--color applies only to --report and --png"),
                 ("--graph complete --neighbors 3", "--neighbors does not apply to --graph"),
                 ("--method isomap --eigenvectors leading", "does not apply to --method isomap"),
             )

@@ -78,7 +78,7 @@ def test_what_cannot_work_is_refused(folder, address, capsys, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 0.2)
     logging.getLogger("distributed").setLevel(logging.ERROR)
     assert run("embed", "roll.npy", "-o", "Y.npy", "--dask", "127.0.0.1:9", *ARGUMENTS) == FAILED
-    assert "there is no Dask cluster with workers at 127.0.0.1:9: start one" in said(capsys)
+    assert "no Dask cluster with workers found at 127.0.0.1:9: start one" in said(capsys)
     columns = "--columns", "east,north,up"
     assert run("embed", "roll.csv", *columns, "-o", "Y.npy", "--dask", address, *ARGUMENTS) == 1
     assert "roll.csv cannot be read in parts by several processes" in said(capsys)

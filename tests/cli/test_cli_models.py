@@ -87,7 +87,7 @@ def test_other_columns_than_the_model_knows(table_model, folder, capsys):
     capsys.readouterr()
     arguments = ["-o", "again.npy", "--columns", "east,north,up"]
     assert run("transform", "m.trig", "roll.csv", *arguments) == FAILED
-    assert "leave out --columns, and they are found by name" in said(capsys)
+    assert "leave out --columns to select them by name" in said(capsys)
     (folder / "other.csv").write_text("a,b,c\n1,2,3\n")
     assert run("transform", "m.trig", "other.csv", "-o", "again.npy") == FAILED
     assert "no column 'up'" in said(capsys)

@@ -53,7 +53,7 @@ REFUSED = {
     "no model": (["transform", "roll.npy", "roll.npy", "-o", "Z.npy"], "roll.npy"),
     "no such color": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
-        "--color height is not a file, and roll.npy has no other columns: give .npy",
+        "--color height is not a file, and roll.npy has no other columns: pass .npy",
     ),
     "colors of others": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],

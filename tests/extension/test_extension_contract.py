@@ -24,9 +24,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::trigpoint._spectrum.RedundantEi
 K = 150
 FAR = np.arange(10, 500, 97)
 ALONG = {"graph": tp.KNNGraph(12, metric="euclidean"), "eigenvectors": "leading"}
+PLAIN = tp.KNNGraph(12, metric="euclidean", link="any", bandwidth=8.0)
 ESTIMATORS = {
     "eigenmaps, all": tp.LaplacianEigenmaps(3, extension="all", **ALONG),
     "eigenmaps, nearest": tp.LaplacianEigenmaps(3, extension=6, **ALONG),
+    "eigenmaps, published": tp.LaplacianEigenmaps(
+        3, extension="published", graph=PLAIN, eigenvectors="leading"
+    ),
     "eigenmaps, graph": tp.LaplacianEigenmaps(3, extension="graph", **ALONG),
     "diffusion, all": tp.DiffusionMaps(3, extension="all", graph=ALONG["graph"]),
     "diffusion, graph": tp.DiffusionMaps(3, extension="graph", graph=ALONG["graph"]),

@@ -185,6 +185,8 @@ def test_grades_follow_the_expected_share(leading):
     assert unknown.lines()["local dimension"] == "unknown: most points coincide"
     # As many as by chance.
     assert score(replace(flat, n_sampled=101, neighbors_kept=0.1)) == 0
+    # Half of what is not by chance.
+    assert score(replace(flat, n_sampled=21, neighbors_kept=0.75)) == pytest.approx(0.5)
 
 
 def test_separate_pieces_are_counted(rng):

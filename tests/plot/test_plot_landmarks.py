@@ -94,7 +94,7 @@ def test_an_estimator_read_from_a_file_may_have_no_covariances(rng, tmp_path):
     emb.save(tmp_path / "wide.trig")
     again = tp.load(tmp_path / "wide.trig")
     assert again.covariances_ is None
-    with pytest.raises(ValueError, match="model files leave out full covariances above 16"):
+    with pytest.raises(ValueError, match="model files omit full covariances above 16"):
         plot.landmarks(again, covariances=True)
     (marks,) = plot.landmarks(again).collections
     np.testing.assert_allclose(marks.get_offsets(), emb.landmarks_[:, :2])

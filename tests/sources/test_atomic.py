@@ -102,7 +102,7 @@ def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, mon
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     for replace in (True, False):
-        with pytest.raises(PermissionError, match=r"y\.npy is a link of another user"):
+        with pytest.raises(PermissionError, match=r"y\.npy is a link created by another user"):
             write(shared / "y.npy", replace=replace)
         with pytest.raises(PermissionError), atomic_write(shared / "y.npy", replace=replace):
             pass
@@ -213,7 +213,7 @@ def test_an_interrupted_run_leaves_the_old_file(tmp_path, name, old, error):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_number_of_rows(tmp_path, name):
-    with pytest.raises(ValueError, match=r"1,?000 rows .*opened for 1,?001: nothing is"):
+    with pytest.raises(ValueError, match=r"1,?000 rows .*opened for 1,?001: the file was"):
         write(tmp_path / name, n_rows=1001)
     with pytest.raises(ValueError, match=r"were written to .*opened for 999"):
         write(tmp_path / name, n_rows=999)

@@ -103,7 +103,7 @@ def test_carried_keys(tmp_path, points, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_npz(tmp_path / "a::b.npz", points)
     assert open_source("a::b.npz").shape == points.shape
-    with pytest.raises(ValueError, match="includes a key, so key='b' has no place"):
+    with pytest.raises(ValueError, match="already includes a key, so key='b' is ambiguous"):
         open_source("c.npz::a", key="b")
     for text in ("c.npz::", "::a"):
         with pytest.raises(ValueError, match="lacks a file or a key"):

@@ -187,9 +187,9 @@ def test_files_that_change(tmp_path, points):
     source = open_source(tmp_path / "a.csv")
     assert source.n == 3
     (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.raises(DamagedFileError, match="gave 1 rows but had 3 when it was opened"):
+    with pytest.raises(DamagedFileError, match="yielded 1 rows but had 3 when it was opened"):
         list(source.blocks())
-    with pytest.raises(DamagedFileError, match="has only 1 of 2 rows that were asked for"):
+    with pytest.raises(DamagedFileError, match="has only 1 of 2 requested rows"):
         source.take(np.array([0, 2]))
     save_hdf5(tmp_path / "a.h5", points)
     source = open_source(tmp_path / "a.h5")
@@ -201,7 +201,7 @@ def test_files_that_change(tmp_path, points):
     with open(tmp_path / "a.npy", "r+b") as file:
         file.truncate(2000)
     for read in (lambda: source.take(np.array([0])), lambda: list(source.blocks())):
-        with pytest.raises(DamagedFileError, match="has become shorter since it was opened"):
+        with pytest.raises(DamagedFileError, match="was truncated after it was opened"):
             read()
 
 

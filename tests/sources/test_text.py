@@ -61,7 +61,7 @@ def test_layouts(tmp_path, name, content, names, rows, compressed):
 
 def test_a_first_line_that_counts_is_a_point_with_a_warning(tmp_path):
     (tmp_path / "a.csv").write_text("0,1\n.5,.6\n.7,.8\n")
-    with pytest.warns(UserWarning, match="counts its columns and is read as a point"):
+    with pytest.warns(UserWarning, match="numbers its columns and is read as a point"):
         assert rows_of(tmp_path / "a.csv")[0] == [0, 1]
 
 
@@ -83,9 +83,9 @@ def test_quotes_and_line_breaks_in_columns_that_are_not_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "has no lines of numbers"),
-        ("# nothing\n\n", "has no lines of numbers"),
-        ("x,y\n", "has a header, and no rows to read below it"),
+        ("", "has no data lines"),
+        ("# nothing\n\n", "has no data lines"),
+        ("x,y\n", "has a header but no rows to read below it"),
         ("1.0,,3.0\n4.0,5.0,6.0\n", "column '1' of .* has missing values, the first in row 0"),
         ("1.0,NA\n4.0,5.0\n", "column '1' of .* has missing values, the first in row 0"),
         ("cell,1,2\ncell,3,4\n", r"column '0' of type string .*leave it out with"),

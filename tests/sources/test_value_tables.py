@@ -55,7 +55,7 @@ def test_columns_of_parquet(folder):
     for name in ("when", "day"):
         assert read_values(f"t.parquet::{name}").dtype.kind == "M"
     np.testing.assert_array_equal(read_values("t.parquet::price"), [1, 2, np.nan])
-    with pytest.raises(ValueError, match=r"column 'list' of t\.parquet, of type list.*single"):
+    with pytest.raises(ValueError, match=r"column 'list' of t\.parquet has type list.*single"):
         read_values("t.parquet::list")
     (folder / "parts").mkdir()
     for part, kinds in (("1", ["oak", "elm"]), ("2", ["ash"])):

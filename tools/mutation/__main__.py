@@ -116,7 +116,7 @@ def main() -> None:
 
 def copy_tree(tree: Path) -> Path:
     """Copy the sources, without byte code and compiled loops."""
-    for name in ("src", "tests", "tools", "experiments"):
+    for name in ("src", "tests", "tools", "experiments", "docs"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tree)
     return tree

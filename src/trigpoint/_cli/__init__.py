@@ -1,6 +1,6 @@
-"""The command ``trigpoint``; it contains no algorithms.
+"""The ``trigpoint`` command-line tool, a thin layer over the library.
 
-``arguments.py`` describes what each subcommand takes and imports nothing slow. Each subcommand has
-a file of its own, with a function ``run`` that takes the parsed arguments, calls the library and
+``arguments.py`` defines the options of each subcommand and imports nothing slow. Each subcommand
+has its own module with a function ``run``, which takes the parsed arguments, calls the library and
 returns a `Result` to print.
 """

@@ -1,4 +1,4 @@
-"""Arguments of the subcommands. Nothing slow is imported here, so that help appears at once."""
+"""Command-line arguments. This module imports nothing slow, so that help appears instantly."""
 
 import argparse
 import csv
@@ -9,7 +9,7 @@ from typing import Any
 import trigpoint
 from trigpoint._common.words import VALUE_FORMATS
 
-# Values of --method, and the classes of this package that they stand for.
+# Values of --method, and the estimator class of each.
 METHODS = {
     "laplacian": "LaplacianEigenmaps",
     "diffusion": "DiffusionMaps",
@@ -41,7 +41,7 @@ _Commands = Any  # argparse has no public name for this type.
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of the command with all its subcommands."""
+    """Create the argument parser with all subcommands."""
     parser = argparse.ArgumentParser(
         prog="trigpoint",
         description="Embed millions of points from a few diverse landmarks.",
@@ -70,7 +70,7 @@ def _add_embed(commands: _Commands) -> None:
         trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
         trigpoint embed huge.zarr -o Y.npy --dask local:4
         """,
-        "Coordinates are written block by block, and appear only when they are complete.",
+        "Coordinates are written block by block; the file appears only when complete.",
     )
     _add_input(parser)
     _add_output(parser, _OUTPUT)
@@ -82,22 +82,22 @@ def _add_embed(commands: _Commands) -> None:
         type=_cluster,
         metavar="ADDRESS|local:N",
         help="read and embed the points on a Dask cluster: the address of its scheduler, or "
-        "local:N for N processes on this machine; text files cannot be read in parts",
+        "local:N for N processes on this machine; not for text files",
     )
-    components = "coordinates of each point (default: 2)"
+    components = "dimension of the embedding (default: 2)"
     add("-l", "--components", type=count, default=2, metavar="N", help=components)
     add(
         "--method",
         choices=METHODS,
-        help="default: for up to three coordinates, the one of laplacian, isomap, kernel-pca and "
-        "map that preserves most neighborhoods of a sample; laplacian for more coordinates, for "
-        "few points, and with any of the next four options",
+        help="default: for up to three coordinates, whichever method preserves the neighborhoods "
+        "of a sample best; laplacian for more coordinates, for few points, or with any of the next "
+        "four options",
     )
     add(
         "--graph",
         choices=("bhattacharyya", "euclidean", "complete"),
-        help="link each landmark to the nearest ones by one of two distances, or all landmarks "
-        "(default: chosen from the data)",
+        help="link each landmark to its nearest neighbors under the given distance, or link all "
+        "landmarks (default: chosen from the data)",
     )
     neighbors = "neighbors of each landmark (default: chosen from the data)"
     add("--neighbors", type=count, metavar="N", help=neighbors)
@@ -105,7 +105,7 @@ def _add_embed(commands: _Commands) -> None:
         "--eigenvectors",
         choices=("leading", "independent"),
         help="independent skips eigenvectors that are functions of earlier ones (default: "
-        "independent for up to three coordinates, else leading)",
+        "independent for up to three coordinates, otherwise leading)",
     )
     add(
         "--extension",
@@ -115,9 +115,9 @@ def _add_embed(commands: _Commands) -> None:
             else _whole(text, 1, ", or smooth, graph or all")
         ),
         metavar="smooth|graph|all|N",
-        help="landmarks that determine the coordinates of a point: the nearest ones by local "
-        "linear fits, those linked to the nearest ones, all, or the N nearest (default: chosen "
-        "from the data)",
+        help="how to interpolate points: by local linear fits at the nearest landmarks (smooth), "
+        "from the graph neighbors of the nearest landmarks (graph), from all landmarks, or from "
+        "the N nearest (default: chosen from the data)",
     )
     add("--save", type=Path, metavar="TRIG", help="also save the model")
     add("--report", type=Path, metavar="HTML", help="also write an interactive page")
@@ -127,16 +127,16 @@ def _add_embed(commands: _Commands) -> None:
         "--color",
         type=names,
         metavar="NAME,...",
-        help="values to color page and plot by: columns of the same table, text or numbers, or "
+        help="values to color the page and plot by: columns of the same table, text or numbers, or "
         f"{VALUE_FORMATS}",
     )
     add(
         "--images",
         metavar="HxW|NAME",
-        help="images of the points for the page: 28x28 or 32x32x3 if rows are images; or a column, "
-        "or other values, of paths or URLs, which the page loads only when asked",
+        help="images of the points for the page: 28x28 or 32x32x3 if rows are images; otherwise a "
+        "column or file of paths or URLs, which the page loads only on request",
     )
-    text = "text of the points for the page: a column, or other values"
+    text = "text of the points for the page: a column, or a file of values"
     add("--text", metavar="NAME", help=text)
 
 
@@ -154,9 +154,9 @@ def _add_select(commands: _Commands) -> None:
         """,
         """
         Row numbers, counted from 0, go to standard output; with -o the rows themselves
-        go to a file. Both are in the order drawn. Text to text, Parquet to Parquet or
-        text, and arrays keep all columns; otherwise only the columns compared are
-        written.
+        go to a file. Both are in the order drawn. All columns are written from text to
+        text, from Parquet to Parquet or text, and from arrays; otherwise only the
+        compared columns are written.
         """,
     )
     _add_input(parser, columns="columns to compare, by name or number")
@@ -171,8 +171,8 @@ def _add_select(commands: _Commands) -> None:
         choices=SAMPLERS,
         default="efficient-dpp",
         metavar="NAME",
-        help=f"sampler: {', '.join(SAMPLERS)} (default: efficient-dpp); farthest-point takes rare "
-        "rows and every outlier",
+        help=f"sampler: {', '.join(SAMPLERS)} (default: efficient-dpp); farthest-point includes "
+        "rare rows and every outlier",
     )
 
 
@@ -202,7 +202,7 @@ def _add_evaluate(commands: _Commands) -> None:
         trigpoint evaluate big.trig big.npy
         trigpoint evaluate digits.trig digits.npz::X --labels digits.npz::y
         """,
-        "Figures are measured on a random sample of the points.",
+        "All scores are measured on a random sample of the points.",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help=_MODEL)
     _add_input(parser)
@@ -218,7 +218,7 @@ def _add_info(commands: _Commands) -> None:
     parser = _add_command(
         commands,
         "info",
-        "show what a file holds, its problems, and how to embed it",
+        "show what a file holds, any problems, and how to embed it",
         """
         trigpoint info points.npy
         trigpoint info cells.h5ad::obsm/X_pca --json
@@ -230,7 +230,7 @@ def _add_info(commands: _Commands) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="check all values even if that takes long (above 268 MB)",
+        help="check all values even of large files (above 268 MB)",
     )
 
 
@@ -266,7 +266,7 @@ COMMANDS = {
 def _add_command(
     commands: _Commands, name: str, help: str, examples: str, notes: str = ""
 ) -> argparse.ArgumentParser:
-    """Add a subcommand whose help ends with examples."""
+    """Add a subcommand, with examples at the end of its help."""
     lines = "\n".join(f"  {line.strip()}" for line in examples.strip().splitlines())
     more = "\n".join(line.strip() for line in notes.strip().splitlines())
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -294,19 +294,19 @@ def _add_input(
     parser.add_argument(
         "input",
         metavar="INPUT",
-        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; write an array "
-        "inside as FILE::KEY",
+        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; FILE::KEY "
+        "selects an array inside",
     )
     parser.add_argument("--columns", type=names, metavar="A,B,...", help=columns)
 
 
 def _add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = True) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
-    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
-    """Add the options for choosing landmarks, `fewest` or more of them."""
+    """Add the options for choosing at least `fewest` landmarks."""
     parser.add_argument(
         "-k",
         "--landmarks",
@@ -324,7 +324,7 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
         "in different units (default: euclidean)",
     )
     parser.add_argument(
-        "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"
+        "--refine", action="store_true", help="improve landmarks by swapping points; slower"
     )
     _add_seed(parser, "seed for the landmarks")
     _add_jobs(parser)
@@ -351,12 +351,12 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
         "--device",
         metavar="cuda|cpu|auto",
         help="compute the coordinates of the points on a GPU, with PyTorch: cuda, cuda:1, ..., or "
-        "auto for a GPU if there is one (default: cpu)",
+        "auto for a GPU if available (default: cpu)",
     )
 
 
 def names(text: str) -> list[str]:
-    """Parse names or numbers separated by commas; names with commas are quoted, as in CSV."""
+    """Parse comma-separated names or numbers; names with commas are quoted, as in CSV."""
     found = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")

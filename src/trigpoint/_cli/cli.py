@@ -1,4 +1,4 @@
-"""The command ``trigpoint``: parse the arguments, run a subcommand, print the result."""
+"""Entry point of ``trigpoint``: parse the arguments, run a subcommand, print the result."""
 
 import argparse
 import importlib
@@ -23,12 +23,12 @@ from trigpoint._common.words import printable
 
 __all__ = ["COMMANDS", "main"]
 
-# Raised by bad input, a full disk or a missing library; anything else is a bug.
+# Errors caused by bad input, a full disk or a missing library; anything else is a bug.
 _EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; wrong arguments end it with `SystemExit`."""
+    """Run the command and return its exit code; wrong arguments raise `SystemExit`."""
     parser = make_parser()
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help(sys.stderr)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> Result:
-    """Run the subcommand; in any case, close the progress display."""
+    """Run the subcommand, and always close the progress display."""
     try:
         command = importlib.import_module(f"trigpoint._cli.{options.command}")
         result: Result = command.run(options)
@@ -68,7 +68,7 @@ def _show(result: Result, as_json: bool) -> int:
         result.show(as_json)
         sys.stdout.flush()
     except OSError as error:
-        # Python would flush, and complain, again at exit.
+        # Redirected because Python would flush standard output, and fail, again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             print(f"trigpoint: error: standard output: {error.strerror}", file=sys.stderr)
@@ -77,8 +77,8 @@ def _show(result: Result, as_json: bool) -> int:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show one line, without the source location, which means nothing to the user."""
-    # Imported here because it is slow; it writes without breaking the bars.
+    """Show a warning without its source location, which means nothing to the user."""
+    # Imported here because it is slow; `tqdm.write` does not break progress bars.
     from tqdm import tqdm
 
     tqdm.write(line(f"warning: {message}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``--dask``: workers of a Dask cluster read and embed the points of a file."""
+"""``--dask``: read and embed the points of a file on a Dask cluster."""
 
 import argparse
 import logging
@@ -19,13 +19,13 @@ from trigpoint._sources.text import text_suffix
 
 _PARTITION_BYTES = 64 * 2**20
 
-# Time to wait for a scheduler, and for its first worker.
+# Seconds to wait for the scheduler, and for its first worker.
 _SECONDS, _SECONDS_TO_START = 10, 30
 
 
 @contextmanager
 def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
-    """Connect to the cluster that the options name, and give it the points to read."""
+    """Connect to the cluster given by ``--dask``; yield points that its workers read."""
     if options.dask is None:
         yield source
         return
@@ -35,13 +35,13 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
     say(options, f"waiting for the Dask cluster, up to {_SECONDS_TO_START} s")
     with ExitStack() as stack:
         if isinstance(address, int):
-            # Nothing listens to other machines: the scheduler asks nobody for a password.
+            # Listen on localhost only, because the scheduler has no authentication.
             address = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=address,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    # The server behind the dashboard starts even without one.
+                    # The dashboard's HTTP server starts even with the dashboard disabled.
                     dashboard_address="127.0.0.1:0",
                     worker_dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False},
@@ -53,14 +53,14 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
             client.wait_for_workers(1, timeout=_SECONDS_TO_START)
         except (OSError, ValueError, TimeoutError) as error:
             raise CommandError(
-                f"there is no Dask cluster with workers at {address}: start one with "
+                f"no Dask cluster with workers found at {address}: start one with "
                 f"`dask scheduler` and `dask worker`, or use --dask local:4 ({error})"
             ) from error
         yield lazy
 
 
 def _lazy(source: Source, options: argparse.Namespace) -> Any:
-    """Return the points as a Dask array whose partitions the workers read from the file."""
+    """Return the points as a Dask array whose partitions are read by the workers."""
     import dask
     import dask.array
 
@@ -70,7 +70,7 @@ def _lazy(source: Source, options: argparse.Namespace) -> Any:
             f"{options.input} cannot be read in parts by several processes: convert it to .zarr, "
             ".npy or .parquet first, or leave out --dask"
         )
-    # A worker may run in another folder.
+    # Workers may run in another folder, so they need an absolute path.
     columns = source.columns.names or (options.columns and list(map(int, options.columns)))
     place = str(Path(file).absolute()), key, columns
     row_bytes = source.columns.count * source.dtype.itemsize
@@ -88,6 +88,6 @@ def _lazy(source: Source, options: argparse.Namespace) -> Any:
 def _read(
     path: str, key: str | None, columns: Sequence[str | int] | None, start: int, stop: int
 ) -> np.ndarray:
-    """Read consecutive rows; this runs on a worker."""
+    """Read consecutive rows, on a worker."""
     source = open_source(path, key=key, columns=columns)
     return dense(source.take(np.arange(start, stop)))

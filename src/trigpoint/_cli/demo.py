@@ -1,4 +1,4 @@
-"""``trigpoint demo``: a Swiss roll of a million points, unrolled from a thousand landmarks."""
+"""``trigpoint demo``: unroll a Swiss roll of a million points from a thousand landmarks."""
 
 import argparse
 import time
@@ -14,14 +14,14 @@ from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
 
-# Landmarks of the run that compiles the loops, and points of it that are transformed.
+# Landmarks and transformed points of the warm-up run that compiles the loops.
 _FEWEST, _SOME = 20, 2_000
 
 _DRAWN_IN_3D = 8_000
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Unroll the roll, draw it, and measure how well that went."""
+    """Unroll the roll, plot it, and measure the quality of the embedding."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
         options.parser.error(
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> Result:
     options.out.mkdir(parents=True, exist_ok=True)
     check_target(path)
     X, intrinsic = make_swiss_roll(n, random_state=seed)
-    # Compiling, which happens once on a machine, would count as a slow stage.
+    # Exclude compilation, which happens once per machine, from the timings.
     LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])
     emb = LaplacianEigenmaps(landmarks=k, random_state=seed, verbose=progress(options)).fit(X)
     start = time.perf_counter()
@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> Result:
 def _draw(
     emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray, path: Path
 ) -> None:
-    """Draw the roll and the embedding."""
-    # Not by pyplot, which would need a display.
+    """Plot the roll and the embedding."""
+    # pyplot would need a display.
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
@@ -80,7 +80,7 @@ def _draw(
     axes = figure.add_subplot(1, 2, 1, projection="3d")
     axes.scatter(X[shown, 0], X[shown, 1], X[shown, 2], c=arc[shown], s=1, linewidths=0)
     axes.view_init(elev=8, azim=-75)
-    # Empty lists of labels would make Matplotlib 3.10 give up the layout.
+    # Empty lists of tick labels break the constrained layout of Matplotlib 3.10.
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.set_major_formatter(NullFormatter())
     axes.set_title(f"{len(X):,} points (some shown)")

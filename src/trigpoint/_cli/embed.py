@@ -33,7 +33,7 @@ from trigpoint.plot._colors import read_coloring
 
 _NAMES = {method: name for name, method in METHODS.items()}
 
-# Options that do not apply to a method, and those that mean eigenmaps if no method is named.
+# Options that do not apply to a method, and options that imply eigenmaps if --method is not given.
 _NOT_FOR = {
     "kernel-pca": ("graph", "neighbors", "eigenvectors"),
     "isomap": ("eigenvectors",),
@@ -41,20 +41,20 @@ _NOT_FOR = {
 }
 _OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
 
-# Methods are compared for up to this many coordinates.
+# Maximum number of coordinates for which methods are compared.
 _MOST_COMPARED = 3
 
-# Landmarks that `--refine` improves if their number is not given.
+# Default number of landmarks with `--refine`, in general and for maps.
 _REFINED, _REFINED_OF_MAPS = 1_000, 10_000
 
-# PCA is mentioned if its score is this much better.
+# Mention PCA if its score is better by more than this.
 _PCA_BETTER = 0.02
 
 _INCHES, _DPI = (8, 6), 150
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Fit, write the coordinates, then the model, the page and the plot."""
+    """Fit, then write the coordinates, the model, the page and the plot."""
     _check_choices(options)
     source = open_points(options)
     color, things = _read_shown(options, source)
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _facts(options: argparse.Namespace, estimator: Any, tried: Comparison | None) -> dict[str, Any]:
-    """Return what ``--json`` says about the fit."""
+    """Return the facts about the fit that ``--json`` prints."""
     k, n_components = estimator.landmark_embedding_.shape
     scores = {} if tried is None else {**tried.scores, "pca": tried.pca_score}
     failures = {} if tried is None else tried.failures
@@ -120,7 +120,7 @@ def _facts(options: argparse.Namespace, estimator: Any, tried: Comparison | None
 
 
 def _check_choices(options: argparse.Namespace) -> None:
-    """Reject, before any work, options that have no effect with others."""
+    """Reject incompatible options before any work is done."""
     refuse = options.parser.error
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
@@ -128,10 +128,10 @@ def _check_choices(options: argparse.Namespace) -> None:
     if options.graph == "complete" and options.neighbors is not None:
         refuse("--neighbors does not apply to --graph complete, which links all landmarks")
     if options.color and options.report is None and options.png is None:
-        refuse("--color colors what --report and --png write: add --report HTML")
+        refuse("--color applies only to --report and --png: add --report HTML")
     for option in ("images", "text"):
         if getattr(options, option) and options.report is None:
-            refuse(f"--{option} is for the page that --report writes: add --report HTML")
+            refuse(f"--{option} applies only to --report: add --report HTML")
     if options.png is not None:
         if options.png.suffix.lower() != ".png":
             refuse(f"--png {options.png} does not end in .png")
@@ -144,7 +144,7 @@ def _check_choices(options: argparse.Namespace) -> None:
 def _read_shown(
     options: argparse.Namespace, source: Source
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read colors, and texts and images as for `report`; check them and the outputs."""
+    """Read and check the colors, texts and images to show, and check the outputs."""
     color, read = read_colors(options.color or (), source)
     things: dict[str, Any] = {}
     shape = re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or "")
@@ -169,7 +169,7 @@ def _read_shown(
 
 
 def _say_scales(options: argparse.Namespace, source: Source) -> None:
-    """Say which columns dominate distances, judged by the first rows."""
+    """Report the columns that dominate distances among the first rows."""
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))
@@ -186,7 +186,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
 def _choose_method(
     options: argparse.Namespace, points: Source
 ) -> tuple[str, str, Comparison | None]:
-    """Return the method, why it was chosen, and the comparison of methods if there was one."""
+    """Return the method, the reason for it, and the comparison of methods, if any."""
     if options.method is not None:
         return options.method, "", None
     given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
@@ -222,7 +222,7 @@ def make_estimator(options: argparse.Namespace, method: str, source: Source) -> 
     if options.refine:
         usual = _REFINED_OF_MAPS if method == "map" else _REFINED
         k = usual if landmarks is None else landmarks
-        # If every point is a landmark, there is nothing to refine.
+        # There is nothing to refine if every point is a landmark.
         if landmarks is not None or usual < source.n:
             landmarks = EfficientDPP(k, refine=True, random_state=options.seed)
     chosen = {"eigenvectors": options.eigenvectors, "extension": options.extension}
@@ -245,8 +245,8 @@ def make_estimator(options: argparse.Namespace, method: str, source: Source) -> 
 
 
 def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
-    """Draw the first two coordinates that were written."""
-    # Not by pyplot, which would need a display.
+    """Plot the first two of the coordinates written."""
+    # pyplot would need a display.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
@@ -260,7 +260,7 @@ def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
 
 
 def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarray | None]:
-    """Return the name and values of the first color; dates become years."""
+    """Return the name and values of the first color, with dates converted to years."""
     name, values = next(iter(color.items()), (None, None))
     if values is not None and values.dtype.kind == "M":
         days = values.astype("datetime64[D]")

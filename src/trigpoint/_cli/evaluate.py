@@ -16,16 +16,16 @@ from trigpoint._report.sample import dense
 from trigpoint._sources import Source
 from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 
-# Points in the sample, and their bytes; more would not change the figures shown.
+# Maximum points and bytes of the sample; more would not change the digits shown.
 _SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
 _ERROR_SAMPLE = 4_000
 
-# With fewer than twice this many points, any labels may be classes.
+# With fewer than twice this many points, any number of classes is accepted.
 _FEW_CLASSES = 10
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Measure on a sample."""
+    """Evaluate a saved model on a sample of the points."""
     model = load(options.model)
     model.set_params(verbose=progress(options))
     source = open_points(options, model)
@@ -72,17 +72,17 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _as_options(verdict: str) -> str:
-    """Write the parameters that a verdict advises as options of ``trigpoint embed``."""
+    """Rewrite the parameters suggested by a verdict as options of ``trigpoint embed``."""
     for name, method in METHODS.items():
         verdict = re.sub(rf"\b{method}\(n_components=(\d+)\)", rf"--method {name} -l \1", verdict)
     verdict = re.sub(r"graph=KNNGraph\((\d+)\)", r"--neighbors \1", verdict)
     verdict = re.sub(r'\b(eigenvectors|extension|graph)="(\w+)"', r"--\1 \2", verdict)
-    # Those in parentheses are of classes of other libraries.
+    # Parameters in parentheses belong to classes of other libraries.
     return re.sub(r"(?<!\()\b(?:n_)?(components|landmarks)=(\d+)", r"--\1 \2", verdict)
 
 
 def _labels(text: str, source: Source) -> np.ndarray:
-    """Read the labels of all points; they must be classes."""
+    """Read the class labels of all points."""
     _, _, labels = read_named("--labels", text, source)
     missing = [row for row, label in enumerate(labels) if is_missing(label)]
     if missing:
@@ -97,7 +97,7 @@ def _labels(text: str, source: Source) -> np.ndarray:
 
 
 def _accuracy(coordinates: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
-    """Return the accuracy when each half of the points is classified by the other half."""
+    """Return the nearest-neighbor accuracy of two-fold cross-validation."""
     halves = np.array_split(rng.permutation(len(labels)), 2)
     right = [
         knn_accuracy(coordinates[a], labels[a], coordinates[b], labels[b]) * len(b)

@@ -1,4 +1,4 @@
-"""``trigpoint info``: what a file holds, its problems, and how to embed it."""
+"""``trigpoint info``: show what a file holds, any problems, and how to embed it."""
 
 import argparse
 import csv
@@ -25,23 +25,23 @@ from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
-# Most bytes of points whose values are checked without --check: a second or two.
+# Maximum bytes of points that are checked without --check, in a second or two.
 _LITTLE = 2**28
 
-# Columns of text are classes if they have at most this many different values.
+# Text columns with at most this many distinct values count as classes.
 _MOST_CLASSES = 40
 
-# Columns that hold this share of the variance, half of them at most, dominate all distances.
+# Columns dominate distances if at most half of them hold this share of the variance.
 DOMINANT_SHARE = 0.999
 
-# Rows in the sample that is inspected more closely, and landmarks that the dimension is for.
+# Rows and bytes of the sample inspected in detail, and landmarks assumed for the local dimension.
 _SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
 _LANDMARKS = 1_000
 
-# Two coordinates need at least three landmarks.
+# A 2-D embedding needs at least three landmarks.
 _FEWEST_ROWS = 3
 
-# For scripts, and for people.
+# Values for scripts, and text for people.
 _Found = tuple[dict[str, Any], dict[str, str]]
 
 
@@ -83,7 +83,7 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
     shown: dict[str, str] = {}
     try:
         if kinds and "number" not in kinds.values():
-            raise ValueError("no column holds numbers: there are no points")
+            raise ValueError("no column holds numbers, so there are no points: name another file")
         source = open_points(options)
         n, columns = source.n, source.columns
         values = {
@@ -108,7 +108,7 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
     except DamagedFileError:
         raise
     except ValueError as error:
-        # A wrong choice is an error; but any table, and any points, can be described.
+        # An invalid choice of array or column is an error; other problems are only reported.
         if not values and (not kinds or options.columns is not None):
             raise
         problem = {"problem": described(error, options.parser)}
@@ -116,7 +116,7 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
 
 
 def _inspected(source: Source) -> _Found:
-    """Describe constant columns, the local dimension, and what may spoil an embedding."""
+    """Describe constant columns, the local dimension, dominant columns and outliers."""
     found, n_sampled = _inspect(source)
     names: Sequence[Any] = source.columns.names or range(source.columns.count)
     constant, dominant = (
@@ -125,7 +125,7 @@ def _inspected(source: Source) -> _Found:
     )
     shown = {"values": "all finite"}
     if constant:
-        shown["constant"] = f"columns {constant}: can be left out"
+        shown["constant"] = f"columns {constant}: can be omitted"
     if found["dimension"]:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
@@ -147,10 +147,10 @@ def _next_command(
 ) -> str:
     """Return the shell command that embeds the points."""
     path = Path(split_place(options.input)[0])
-    # A name that begins like an option is given with its folder.
+    # Prefix names that begin like an option with their folder.
     stem, here = path.absolute().name.partition(".")[0], "./" if path.name.startswith("-") else ""
     if path.is_dir() and path.absolute() == Path.cwd():
-        # Outputs inside a folder that is read are refused.
+        # Outputs inside the input folder would be rejected.
         here = "../"
     suffix = ".npy"
     if is_table(path):
@@ -182,7 +182,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _wrapped(command: str) -> str:
-    """Wrap a command to the width of the terminal, with the continuation marks of a shell."""
+    """Wrap a command to the width of the terminal, with shell line continuations."""
     room = shutil.get_terminal_size().columns - 20
     lines = [""]
     for word in map(shlex.quote, shlex.split(command)):
@@ -225,18 +225,18 @@ def _model(options: argparse.Namespace) -> Result:
 
 
 def _inspect(source: Source) -> tuple[dict[str, Any], int]:
-    """Check all values and inspect a sample; return the findings and the size of the sample.
+    """Check all values and inspect a sample; return the findings and the sample size.
 
-    Points that cannot be embedded raise a ValueError.
+    Raises a ValueError if the points cannot be embedded.
     """
     n, d = source.shape
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
     for _, block in source.blocks():
-        # The extremes of a sparse column include the zeros that are not stored.
+        # The extremes of a sparse column include implicit zeros.
         low = np.minimum(low, dense(block.min(axis=0)).ravel())
         high = np.maximum(high, dense(block.max(axis=0)).ravel())
     if n < _FEWEST_ROWS:
-        raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks from")
+        raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks")
     constant = np.flatnonzero(low == high).tolist()
     if len(constant) == d:
         raise ValueError(f"all {n:,} rows are the same point: there is nothing to embed")
@@ -253,7 +253,7 @@ def _inspect(source: Source) -> tuple[dict[str, Any], int]:
 
 
 def dominant_columns(points: np.ndarray) -> list[int]:
-    """Return the columns that hold nearly all variance, if they are at most half of all."""
+    """Return the columns that hold nearly all variance, if at most half of the columns do."""
     variances = points.var(axis=0, dtype=np.float64)
     order = np.argsort(-variances, kind="stable")
     share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)

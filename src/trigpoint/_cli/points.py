@@ -1,4 +1,4 @@
-"""Inputs and outputs of subcommands: points, values that belong to them, and files to write."""
+"""Inputs and outputs of subcommands: points, values of points, and files to write."""
 
 import argparse
 import os
@@ -19,17 +19,17 @@ from trigpoint._sources.tables import is_table, read_values, table_columns
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:
-    """Open the points that the options name.
+    """Open the points given by the options.
 
-    Without --columns, a table gives the columns that `model` was fitted to; without a model, those
-    that hold numbers.
+    Without --columns, the columns of a table are those that `model` was fitted to or, without a
+    model, all numeric ones.
     """
     path = Path(split_place(options.input)[0])
     fitted = getattr(model, "feature_names_in_", None)
     table = table_columns(path) if path.exists() and is_table(path) else []
     names = [column.name for column in table]
     if options.columns is not None:
-        # A number is a position, unless it is the name of a column.
+        # Numbers are positions, unless a column has that name.
         chosen = [
             int(name) if name.isdecimal() and name not in names else name
             for name in options.columns
@@ -38,7 +38,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
         if fitted is not None and source.columns.names not in (None, tuple(fitted)):
             raise CommandError(
                 f"--columns selects {listed_names(source.columns.names or ())}, but the model was "
-                f"fitted to {listed_names(fitted)}: leave out --columns, and they are found by name"
+                f"fitted to {listed_names(fitted)}: leave out --columns to select them by name"
             )
         return source
     if model is not None:
@@ -55,7 +55,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     if not numbers or len(numbers) == len(table):
         return open_source(options.input)
     source = open_source(options.input, columns=numbers)
-    # `info` lists the columns anyway.
+    # `info` always lists the columns.
     if options.command != "info":
         taken = numbers if source.columns.names is None else source.columns.names
         others = [
@@ -68,7 +68,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
 
 
 def _suggest_array(options: argparse.Namespace, path: Path) -> None:
-    """Say which array of an AnnData file is usually embedded, if none was named."""
+    """Suggest the array of an AnnData file that is usually embedded, if no key was given."""
     if split_place(options.input)[1] is None and path.name.lower().endswith(".h5ad"):
         better = likely_points(stored_arrays(path)) if path.exists() else None
         if better not in (None, "X"):
@@ -76,9 +76,9 @@ def _suggest_array(options: argparse.Namespace, path: Path) -> None:
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
-    """Read values that go with the points: their name, the file that holds them, the values.
+    """Read one value per point; return the name of the values, their file and the values.
 
-    `text`, which `option` gave, is a column of the points' own table, or ``FILE``, ``FILE::KEY``.
+    `text`, the argument of `option`, is a column of the points' table, ``FILE`` or ``FILE::KEY``.
     """
     place = _value_place(text, source, option)
     file, key = split_place(place)
@@ -93,7 +93,7 @@ def _value_place(text: str, source: Source, option: str) -> str:
         return text
     own, path = source.path, Path(text)
     own_table = own if own is not None and is_table(own) else None
-    # A column of the table comes first: a file of the same name is there by chance.
+    # Columns of the table take precedence over files, which may share a name by chance.
     if own_table is not None and text in {column.name for column in table_columns(own_table)}:
         return f"{own}::{text}"
     if path.is_file() or (path.is_dir() and is_table(path)):
@@ -103,7 +103,7 @@ def _value_place(text: str, source: Source, option: str) -> str:
     if own is not None and own.name.lower().endswith(".h5ad"):
         return f"{own}::obs/{text.removeprefix('obs/')}"
     raise CommandError(
-        f"{option} {text} is not a file, and {source.name} has no other columns: give "
+        f"{option} {text} is not a file, and {source.name} has no other columns: pass "
         f"{VALUE_FORMATS}"
     )
 
@@ -121,7 +121,7 @@ def read_colors(names: Sequence[str], source: Source) -> tuple[dict[str, np.ndar
 
 
 def points_facts(source: Source) -> dict[str, Any]:
-    """Return what ``--json`` says about the points."""
+    """Return the facts about the points that ``--json`` prints."""
     n, d = source.shape
     return {"name": source.name, "rows": n, "columns": d, "dtype": source.dtype.name}
 
@@ -129,10 +129,10 @@ def points_facts(source: Source) -> dict[str, Any]:
 def check_outputs(
     options: argparse.Namespace, read: Iterable[Path | None], outputs: Mapping[str, Path | None]
 ) -> None:
-    """Reject, before any work, files that cannot or should not be written.
+    """Reject outputs that cannot or must not be written, before any work is done.
 
-    Existing files are rejected unless --force was given, files that are `read` always. Outputs are
-    named by their option.
+    Existing files are rejected unless --force was given; files in `read` are always rejected. The
+    keys of `outputs` are their options.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
@@ -142,4 +142,4 @@ def check_outputs(
         if option == "--output":
             Output(path).check()
     if len({os.path.realpath(path) for path in given.values()}) < len(given):
-        raise CommandError("two of the files to write are the same: name different ones")
+        raise CommandError("two of the output files are the same: name different ones")

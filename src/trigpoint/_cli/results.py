@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from trigpoint._common.words import printable
 
-# Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
+# Nonzero exit codes: 2 is argparse's, and 130 the shell's code for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
-# Options that are not called like the parameter that they set.
+# Options whose names differ from the parameters that they set.
 _OPTIONS = {
     "n_components": "--components",
     "n_jobs": "--jobs",
@@ -24,22 +24,22 @@ _OPTIONS = {
 
 
 class CommandError(Exception):
-    """An error that the user can fix; no traceback is shown for it."""
+    """An error that the user can fix, shown without a traceback."""
 
 
 class Result(NamedTuple):
-    """Result of a subcommand: text for people, and values for scripts, printed by ``--json``."""
+    """Result of a subcommand: text for people, and values for scripts (``--json``)."""
 
     text: str
     values: Mapping[str, Any]
 
     def show(self, as_json: bool) -> None:
-        """Print to standard output."""
+        """Print the result to standard output."""
         print(json.dumps(self.values, indent=2) if as_json else printable(self.text))
 
 
 def described(error: BaseException, parser: argparse.ArgumentParser) -> str:
-    """Return the message of an error, preceded by the option that it is about."""
+    """Return the message of an error, preceded by the option concerned."""
     if isinstance(error, MemoryError):
         return f"out of memory: {str(error) or 'choose fewer columns or landmarks'}"
     if isinstance(error, OSError) and error.strerror:
@@ -60,7 +60,7 @@ def listing(values: Mapping[str, str]) -> str:
 
 def item(text: str, first: str, others: str) -> str:
     """Wrap a paragraph that begins with `first` to the width of the terminal."""
-    # A paragraph of several lines was broken before.
+    # Text with line breaks is already wrapped.
     if "\n" in text:
         return first + text.replace("\n", f"\n{others}")
     return textwrap.fill(
@@ -74,7 +74,7 @@ def item(text: str, first: str, others: str) -> str:
 
 
 def line(text: str) -> str:
-    """Return a message for standard error; on a terminal, it is wrapped between words."""
+    """Format a message for standard error, wrapped if that is a terminal."""
     text = f"trigpoint: {printable(text)}"
     return item(text, "", "  ") if sys.stderr.isatty() else text
 
@@ -86,7 +86,7 @@ def say(options: argparse.Namespace, text: str) -> None:
 
 
 def progress(options: argparse.Namespace) -> Any:
-    """Return the value of `verbose` for estimators: a display that `main` closes, or False."""
+    """Return the `verbose` argument of estimators: a display that `main` closes, or False."""
     if options.quiet or sys.stderr is None:
         return False
     if getattr(options, "display", None) is None:

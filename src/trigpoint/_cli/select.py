@@ -1,4 +1,4 @@
-"""``trigpoint select``: a diverse subsample of the rows of a file."""
+"""``trigpoint select``: choose a diverse subsample of the rows of a file."""
 
 import argparse
 import time
@@ -20,12 +20,12 @@ _DEFAULT_ROWS = 1_000
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Choose rows; print or write them."""
+    """Choose rows, and print or write them."""
     sampler = _sampler(options)
     source = open_points(options)
     tables = [path for path in (source.path, options.output) if path is not None and is_table(path)]
     copies_rows = len(tables) == 2
-    # Rows of tables may also be copied to other kinds of text.
+    # Rows of tables may also be written as .tsv or .txt, which `Output` does not support.
     check_outputs(options, [source.path], {"rows" if copies_rows else "--output": options.output})
     if options.landmarks is None and source.n <= _DEFAULT_ROWS:
         raise CommandError(
@@ -70,7 +70,7 @@ def _sampler(options: argparse.Namespace) -> Any:
 
 def _write(options: argparse.Namespace, source: Source, rows: list[int]) -> int:
     """Write the chosen rows of an array; return the number of columns."""
-    # An array has numbers in its other columns, too.
+    # The columns of an array that were not compared are numeric, too.
     whole = source if source.columns.names is not None else open_source(options.input)
     order = np.argsort(rows)
     chosen = dense(whole.take(np.asarray(rows)[order])[np.argsort(order)])

@@ -12,7 +12,7 @@ from trigpoint._sources import Output
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Load, transform, write."""
+    """Load the model, transform the points, and write the coordinates."""
     model: Any = load(options.model)
     model.set_params(n_jobs=options.jobs, verbose=progress(options))
     source = open_points(options, model)

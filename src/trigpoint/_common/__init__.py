@@ -1,1 +1,1 @@
-"""Used throughout the library: parameter checks, errors, progress, records, words, colors."""
+"""Shared helpers: parameter checks, errors, progress, records, words and colors."""

@@ -1,4 +1,4 @@
-"""Parameter checks, with messages of one form: the name, the value, the remedy."""
+"""Parameter checks. Every message states the name, the value and the remedy."""
 
 import os
 import reprlib
@@ -13,21 +13,21 @@ from scipy.sparse import csr_array
 from trigpoint._common import memory
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError, short
 
-# Squares, and twice them, neither vanish nor overflow: what bandwidths of points may be that
-# `check_magnitude` lets pass.
+# Range of bandwidths for points that pass `check_magnitude`: the square, and twice the square,
+# neither underflow nor overflow.
 _LEAST, _MOST = 2e-154, 6e153
 
-# Copies of a dense matrix: its factor, a working copy, and the solver's workspace besides it.
+# Dense matrices in memory at once: the matrix, its factor, a working copy, and solver workspace.
 _COPIES = 4
 
-# Most rows with missing values that a message lists.
+# Maximum number of rows that a message lists.
 _ROWS_SHOWN = 6
 
 
 def check_count(
     name: str, value: Any, *, low: int = 1, high: int | None = None, why: str = ""
 ) -> int:
-    """Return `value` as an int within ``[low, high]`` or say what would be accepted."""
+    """Return `value` as an int within ``[low, high]``, or raise an error."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise _wrong_type(name, value, "a whole number")
     count = int(value)
@@ -54,7 +54,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _
 
 
 def _range(number: float, zero: bool, high: float) -> str:
-    """The range of a positive number; the limits of floats only where one was exceeded."""
+    """Describe the valid range; mention floating-point limits only if one was exceeded."""
     is_tiny = 0 < number < _LEAST
     if high < _MOST:
         from_zero = f"0, or from {_LEAST:g} to {high:g}" if is_tiny else f"from 0 to {high:g}"
@@ -87,7 +87,7 @@ def check_bool(name: str, value: Any) -> bool:
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`."""
-    # Arrays compare element by element, so they are ruled out before the membership test.
+    # Arrays compare element by element, so exclude them before the membership test.
     if isinstance(value, (str, type(None))) and value in choices:
         return value
     raise ParameterValueError(
@@ -96,9 +96,9 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
 
 
 def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
-    """Reject dense (n, n) float64 work that exceeds the machine's memory.
+    """Reject dense (n, n) float64 computations that exceed the machine's memory.
 
-    `parameter` decides on `n`, `what` says what there are `n` of, `remedy` what to use instead.
+    `parameter` determines `n`, `what` is a noun for the `n` items, `remedy` what to use instead.
     """
     needed = _COPIES * 8 * n**2
     available = memory.physical_memory()
@@ -111,7 +111,7 @@ def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
 
 
 def check_path(value: Any, remedy: str, name: str = "path") -> Path:
-    """Return the path of a file, or say what to pass; a folder is none."""
+    """Return `value` as the path of a file, which may not be a folder, or raise an error."""
     if not isinstance(value, (str, os.PathLike)):
         raise ParameterTypeError(
             f"{name} must be a file path, not an object of type {type(value).__name__}: {remedy}",
@@ -126,7 +126,7 @@ def check_path(value: Any, remedy: str, name: str = "path") -> Path:
 
 
 def refuse_nul(name: str, path: str, remedy: str) -> None:
-    """Reject a path with a NUL character, which no file system has."""
+    """Reject a path with a NUL character, which no file system allows."""
     if "\0" in path:
         raise ParameterValueError(f"the path contains a NUL character: {remedy}", name)
 
@@ -162,7 +162,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def refuse_masked(X: Any, name: str = "X") -> None:
-    """Reject masked values, which would otherwise count as the numbers under the mask."""
+    """Reject masked values, which would otherwise be read as the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ParameterValueError(
             f"{name} has masked values: fill them in or remove their rows", name
@@ -170,7 +170,7 @@ def refuse_masked(X: Any, name: str = "X") -> None:
 
 
 def as_array(values: Any, name: str) -> np.ndarray:
-    """Return an array, of whatever type, unless values are masked or rows differ in length."""
+    """Convert to an array of any type; reject masked values and rows of different lengths."""
     refuse_masked(values, name)
     try:
         return np.asarray(values)
@@ -184,7 +184,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> None:
-    """Reject an array or nested list of dates, text or other objects, and say where they are.
+    """Reject an array or nested list of dates, text or other objects, and report where they are.
 
     NumPy would convert dates to numbers in an unknown unit, and text where it happens to look like
     numbers. Objects that are numbers are accepted.
@@ -226,9 +226,9 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
 
 
 def _refuse_other_fields(name: str, dtype: Any) -> None:
-    """Reject complex numbers, and records, whose fields are the columns."""
+    """Reject complex numbers and record arrays."""
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
-        # In words that scikit-learn's checks look for.
+        # The wording is required by scikit-learn's estimator checks.
         raise ParameterValueError(
             f"{name} holds {dtype}: Complex data not supported; pass {name}.real, or "
             f"np.hstack([{name}.real, {name}.imag])",
@@ -241,14 +241,14 @@ def _refuse_other_fields(name: str, dtype: Any) -> None:
 
 
 def holds_text(values: np.ndarray) -> bool:
-    """Whether some values are text, which may look like numbers."""
+    """Return whether some values are text, even if it looks like numbers."""
     if values.dtype.kind in "SU":
         return True
     return values.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in values.flat)
 
 
 def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterError:
-    """Error about the first value that is not a number."""
+    """Return an error about the first value that is not a number."""
     kind = ParameterTypeError if isinstance(error, TypeError) else ParameterValueError
     place = next(place for place in np.ndindex(values.shape) if not _is_number(values[place]))
     value = reprlib.repr(
@@ -256,7 +256,7 @@ def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterErro
     )
     where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
     return kind(
-        f"{name} has {value} instead of a number in {where} ({error}): leave out such columns or "
+        f"{name} has {value} instead of a number in {where} ({error}): omit such columns or "
         "convert them to numbers",
         name,
     )
@@ -278,11 +278,11 @@ def check_magnitude(
 ) -> None:
     """Reject values whose squared distances would overflow or underflow.
 
-    A few points among others of a known scale, such as new points, may be near the origin. `rows`
-    is the number of the first row, or the numbers of all rows, for the message.
+    With `may_be_tiny`, all points may be near the origin, as a block of new points may be. For the
+    message, `rows` is the number of the first row, or an array with the numbers of all rows.
     """
     info = np.finfo(X.dtype)
-    # Distances of a thousandth of the largest value should still be resolved.
+    # Squared distances of a thousandth of the largest value must not underflow.
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
@@ -308,10 +308,10 @@ def refuse_non_finite(
 ) -> None:
     """Reject points with NaN or infinity, and say in which rows they are.
 
-    `names` are those of the columns, and `first_row` is the number of the first row of a block, or
-    the numbers of all its rows.
+    `names` are the column names, and `first_row` is the number of the first row of a block, or an
+    array with the numbers of all its rows.
     """
-    # The sum of a finite block is nearly always finite, and needs no extra memory.
+    # The sum of a finite block is nearly always finite, and needs no temporary array.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
             return
@@ -331,7 +331,10 @@ def refuse_non_finite(
 
 
 def refuse_zero_rows(rows: np.ndarray, name: str) -> None:
-    """Reject points at the origin, given their row numbers, where only directions count."""
+    """Raise an error if there are points at the origin, which have no direction.
+
+    `rows` are their row numbers.
+    """
     if len(rows):
         raise ParameterValueError(
             f"{name} has only zeros in row {rows[0]}{_also_in(rows)}; the cosine metric is "
@@ -341,7 +344,7 @@ def refuse_zero_rows(rows: np.ndarray, name: str) -> None:
 
 
 def _also_in(rows: np.ndarray) -> str:
-    """The rows after the first, for a message."""
+    """List all rows but the first, for a message."""
     others = ", ".join(str(other) for other in rows[1:_ROWS_SHOWN])
     more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
     return f"; also in row{'s' if len(rows) > 2 else ''} {others}{more}" if others else ""

@@ -1,6 +1,6 @@
-"""The PyTorch device that coordinates are computed on, and its memory.
+"""Selection of PyTorch devices, and their memory.
 
-PyTorch is imported only when a device is asked for.
+PyTorch is imported only when a device is requested.
 """
 
 import logging
@@ -17,17 +17,17 @@ from trigpoint._common.words import size
 
 logger = logging.getLogger(__name__)
 
-# Temporaries may take a quarter of the free memory, within these bounds. PyTorch keeps what it has
-# allocated, so without an upper bound a process would hold most of a GPU that others share.
+# Temporaries may take a quarter of the free memory, within these bounds. PyTorch does not return
+# allocated memory, so without an upper bound a process could occupy most of a shared GPU.
 _MOST_WORKING = 16 * 2**30
 _LEAST_WORKING = 2**27
 _WORKING_SHARE = 4
-# On the processor, where tests run, small blocks are as fast as large ones.
+# On the CPU, which tests use, small blocks are as fast as large ones.
 _FREE_ON_HOST = 2**30
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether `X` is a PyTorch tensor, without importing PyTorch."""
+    """Return whether `X` is a PyTorch tensor, without importing PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
 
@@ -38,10 +38,10 @@ def resolve_device(device: Any, X: Any = None) -> Any:
     Parameters
     ----------
     device : None, str or torch.device
-        ``None`` follows the data: the device of a tensor on a GPU, the host for everything else.
-        ``"cpu"`` is NumPy on the host; ``torch.device("cpu")``, an object, is PyTorch on the host,
-        which is slower and exists to test device code without a GPU. ``"auto"`` is a GPU if there
-        is one.
+        ``None`` selects the device of a tensor on a GPU, and the host for all other data.
+        ``"cpu"`` selects NumPy on the host; the object ``torch.device("cpu")`` selects PyTorch on
+        the host, which is slower and serves to test device code without a GPU. ``"auto"`` selects
+        a GPU if there is one.
     X : object
         The data.
     """
@@ -79,7 +79,7 @@ def resolve_device(device: Any, X: Any = None) -> Any:
 
 
 def _usable(device: Any) -> Any:
-    """Return a GPU that can be used, or raise an error."""
+    """Return a usable GPU, or raise an error."""
     import torch
 
     problem = None
@@ -113,19 +113,19 @@ def to_device(array: np.ndarray, device: Any) -> Any:
 
 
 def free_memory(device: Any) -> int:
-    """Bytes that can be allocated on a device."""
+    """Return the number of bytes that can be allocated on a device."""
     import torch
 
     if device.type == "cpu":
         return _FREE_ON_HOST
     free, _ = torch.cuda.mem_get_info(device)
-    # Memory that PyTorch holds but does not use counts as taken for the driver.
+    # The driver counts memory that PyTorch has reserved but does not use as occupied.
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(free + unused)
 
 
 def working_memory(device: Any) -> int:
-    """Bytes available for temporaries on a device; an error if there are too few."""
+    """Return the number of bytes available for temporaries, or raise an error if too few."""
     free = free_memory(device)
     working = min(_MOST_WORKING, free // _WORKING_SHARE)
     if working < _LEAST_WORKING:
@@ -136,16 +136,16 @@ def working_memory(device: Any) -> int:
 def _too_little(device: Any, free: int) -> ParameterValueError:
     return ParameterValueError(
         f"device={str(device)!r} has {size(float(free))} of free memory, which is not enough: "
-        "free memory held by other processes or by unused tensors or choose device='cpu'",
+        "free memory held by other processes or by unused tensors, or choose device='cpu'",
         "device",
     )
 
 
 @contextmanager
 def device_memory(device: Any) -> Iterator[None]:
-    """Turn PyTorch's out-of-memory error into one that names the parameter and a remedy.
+    """Convert PyTorch's out-of-memory error to one that names the parameter and a remedy.
 
-    Blocks are sized to the free memory, but other processes may take it at any time.
+    Blocks are sized to fit the free memory, but other processes may allocate it at any time.
     """
     import torch
 

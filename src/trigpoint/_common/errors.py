@@ -1,18 +1,18 @@
 """Errors and warnings about parameters and files.
 
-Messages are written where an error is raised, and name the parameter, its value and the remedy.
+Messages are written where errors are raised, and state the parameter, its value and the remedy.
 """
 
 from typing import Any
 
-# Most characters of a value in a message.
+# Maximum number of characters of a value in a message.
 _LONGEST = 120
 
 
 class ParameterError(Exception):
     """A parameter has a value that cannot be used.
 
-    The subclasses that are raised are also a `ValueError` or a `TypeError`.
+    Only subclasses are raised, which are also a `ValueError` or a `TypeError`.
 
     Parameters
     ----------
@@ -36,22 +36,23 @@ class ParameterError(Exception):
     n_landmarks | n_landmarks=50 is too large: choose n_landmarks <= 10 (the data has 10 points)
     """
 
-    # The default lets pickle and copy rebuild an error from its message; they restore attributes.
+    # The default lets pickle and copy rebuild an error from its message before they restore its
+    # attributes.
     def __init__(self, message: str, parameter: str = "") -> None:
         super().__init__(message)
         self.parameter = parameter
 
 
 class ParameterValueError(ParameterError, ValueError):
-    """A parameter has a value of the right type that cannot be used."""
+    """A parameter has the right type but a value that cannot be used."""
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter is of a type that cannot be used."""
+    """A parameter has a type that cannot be used."""
 
 
 class ParameterWarning(UserWarning):
-    """A result may not be what was wanted, and other parameters may help."""
+    """A result may not be as intended, and other parameters may help."""
 
 
 class DamagedFileError(ValueError):
@@ -59,7 +60,7 @@ class DamagedFileError(ValueError):
 
 
 def short(value: Any) -> str:
-    """A value as Python writes it; of a long one, both ends in at most 120 characters."""
+    """Return the repr of a value, with the middle elided beyond 120 characters."""
     text = repr(value)
     if len(text) <= _LONGEST:
         return text

@@ -1,4 +1,4 @@
-"""Class labels: how to recognize them, their order, and missing ones."""
+"""Class labels: detection, sorting and missing values."""
 
 import re
 from datetime import date
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-# Most classes with a color of their own; integers with more distinct values are numeric.
+# Maximum number of classes with their own color; integers with more distinct values are numeric.
 MOST_CLASSES = 14
 
-# Checked first: enough to rule out most numeric columns.
+# Number of values checked first, which rule out most numeric columns.
 _FIRST = 10_000
 
 
 def are_classes(values: np.ndarray) -> bool:
     """Return whether values are classes rather than numbers or dates.
 
-    Text and booleans are. Integers are if there are at most 14 distinct ones. So are whole floats
-    with missing values, because that is how tables store integers when some are missing.
+    Text and booleans are classes. Integers are classes if at most 14 values are distinct, as are
+    whole floats with missing values, because tables store integers that way if some are missing.
     """
     kind = values.dtype.kind
     if kind in "iu":
@@ -43,7 +43,7 @@ def _objects_are_classes(known: np.ndarray) -> bool:
     if types and all(issubclass(one, Integral) and not issubclass(one, bool) for one in types):
         return len(set(known)) <= MOST_CLASSES
     if all(issubclass(one, Real) and not issubclass(one, bool) for one in types):
-        # They are objects because some are missing.
+        # Integers are stored as objects if some are missing.
         return are_classes(np.append(known.astype(np.float64), np.nan))
     return not all(issubclass(one, date | np.datetime64) for one in types)
 
@@ -53,7 +53,7 @@ def _are_few(values: np.ndarray) -> bool:
 
 
 def natural_order(text: str) -> tuple[Any, ...]:
-    """Return a sort key: numbers by value and first, then words by the numbers in them."""
+    """Return a natural sort key: numbers first, by value, then words by the numbers in them."""
     parts = re.split(r"(\d+)", text.casefold())
     # Digits by their count and then as text, since numbers may be too long to convert.
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
@@ -67,7 +67,7 @@ def natural_order(text: str) -> tuple[Any, ...]:
 
 def is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN, NaT or pandas' NA."""
-    # For the last three, comparison with itself is not true.
+    # NaN, NaT and NA do not equal themselves.
     if value is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""How much memory this process may use."""
+"""The amount of memory that this process may use."""
 
 import os
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ try:
 except ImportError:  # Windows has none.
     resource = None  # type: ignore[assignment]
 
-# Where Linux describes the control groups of this process and their limits.
+# Linux files that list the control groups of this process, and their limits.
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
 
 
 @cache
 def physical_memory() -> float:
-    """Return how many bytes of memory this process may use; infinite if that is unknown.
+    """Return the number of bytes of memory that this process may use, or infinity if unknown.
 
-    The smallest of what the machine has and what a container, a batch system or ``ulimit -v``
-    allows.
+    This is the smallest of the machine's memory and the limits set by a container, a batch system
+    or ``ulimit -v``.
     """
     try:
         machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -41,7 +41,7 @@ def _limits() -> Iterator[float]:
         root, name = _GROUPS, "memory.max"
         if controllers:  # Version 1 has a folder for each kind of limit.
             root, name = _GROUPS / controllers, "memory.limit_in_bytes"
-        # A group is limited by its parents, too; in a container, the root is its own group.
+        # The limits of parent groups apply, too; in a container, the root is its own group.
         for depth in range(len(Path(path).parts)):
             most = _text(Path(root, *Path(path).parts[1 : depth + 1], name)).strip()
             # Without a limit, version 2 says "max", and version 1 a huge number.

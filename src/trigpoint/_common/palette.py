@@ -1,19 +1,20 @@
-"""Colors of plots and reports: the only place that defines their values.
+"""Colors of plots and reports, all defined here.
 
 References
 ----------
 M. Okabe and K. Ito, "Color universal design", 2008.
 """
 
-# Distinct with any color vision.
+# Distinguishable with any type of color vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 
 # Ordered so that similar colors are far apart.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 
-# For classes: the eight above, and others that are as far as possible from the earlier ones, from
-# white and from the gray of missing values, for normal vision and three kinds of dichromacy.
+# For classes: the eight colors above, followed by others chosen as far as possible from earlier
+# ones, from white and from the gray of missing values, for normal vision and three kinds of
+# dichromacy.
 CLASS_COLORS = (
     *OKABE_ITO,
     *("#A2002E", "#8B00FF", "#A274FF", "#8B4674", "#A2D1FF", "#2E46B9", "#FFB98B", "#B94646"),
@@ -24,8 +25,8 @@ CLASS_COLORS = (
 # For missing values and background points.
 GRAY = "#BBBBBB"
 
-# For reports, whose theme may be dark: no black, and a yellow that is visible on white. As many as
-# there are classes with colors of their own, and any two differ for any color vision.
+# For reports, whose theme may be dark: no black, and a yellow that is visible on white. There are
+# `MOST_CLASSES` colors, and any two are distinguishable with any color vision.
 PAGE_LABELS = (
     *(BLUE, ORANGE, GREEN, VERMILLION, SKY, "#E377C2", "#E6DA2A"),
     *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#E490A0", "#7D2A4E"),
@@ -34,5 +35,5 @@ PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
 
 def graded(count: int) -> list[str]:
-    """Return a scale of colors for numbers, from blue through red to orange."""
+    """Return a color scale for numbers, from blue through red to orange."""
     return [f"hsl({(250 + 140 * j // max(count - 1, 1)) % 360} 65% 52%)" for j in range(count)]

@@ -1,4 +1,4 @@
-"""Progress reports of long work."""
+"""Progress displays for long computations."""
 
 import os
 import sys
@@ -18,10 +18,10 @@ _SECONDS_BETWEEN = 10.0
 
 
 class ProgressMixin(BaseEstimator):
-    """Mixin for estimators with `verbose`: clones share the function that receives progress.
+    """Mixin for estimators with `verbose`, which may be a callback that receives progress.
 
-    Such a function may belong to a window or a file, which can be neither copied nor pickled.
-    Pickles and other copies are silent.
+    Clones share the callback, which may belong to a window or a file that can be neither copied
+    nor pickled. Pickles and other copies report no progress.
     """
 
     verbose: Any
@@ -37,15 +37,15 @@ class ProgressMixin(BaseEstimator):
 
 
 def progress_display(stream: TextIO) -> "ProgressBars | ProgressLines":
-    """Return bars for a terminal or notebook, and plain lines elsewhere."""
-    # A Jupyter kernel has imported IPython.
+    """Return progress bars for a terminal or notebook, and plain lines elsewhere."""
+    # A Jupyter kernel has already imported IPython.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     draws_bars = stream.isatty() or hasattr(shell, "kernel")
     return ProgressBars(stream) if draws_bars else ProgressLines(stream)
 
 
 class ProgressBars:
-    """A bar for each stage, on a terminal or below the cell of a notebook."""
+    """Progress display with a bar per stage, on a terminal or below a notebook cell."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._stage = stream, ""
@@ -72,7 +72,7 @@ class ProgressBars:
         # Slow to import, and needed only here.
         from tqdm import tqdm
 
-        # `initial`: work done before the first report says nothing about the speed.
+        # `initial` excludes work done before the first report from the estimated speed.
         return tqdm(
             desc=stage,
             initial=done,
@@ -84,16 +84,16 @@ class ProgressBars:
 
 
 def _width(stream: TextIO) -> dict[str, Any]:
-    """Return the width of a bar; for terminals that report 0, where tqdm draws nothing, 80."""
+    """Return the width of a bar: 80 if the terminal reports 0, where tqdm draws nothing."""
     try:
         is_known = os.get_terminal_size(stream.fileno()).columns > 0
     except (OSError, ValueError, AttributeError):
-        is_known = True  # tqdm may find out in another way.
+        is_known = True  # tqdm may determine the width in another way.
     return {"dynamic_ncols": True} if is_known else {"ncols": 80, "nrows": 24}
 
 
 class ProgressLines:
-    """A line at the end of each stage, and one every ten seconds before it."""
+    """Progress display with a line every ten seconds and at the end of each stage."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._stage = stream, ""
@@ -110,7 +110,7 @@ class ProgressLines:
             return
         self._last, seconds, progress = now, now - self._began, done - self._done_before
         share = done / total if total else 1.0
-        # A stage of one step has nothing to count.
+        # A single-step stage has nothing to count.
         counts = "" if total == 1 else f"{done:,} of {total:,} ({share:.0%}), "
         left = ""
         if done < total and progress > 0:
@@ -120,4 +120,4 @@ class ProgressLines:
             self._stage = ""
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing, because nothing is open."""

@@ -1,4 +1,4 @@
-"""The small frozen records passed between the stages."""
+"""Small immutable records passed between the stages of a fit."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -9,16 +9,16 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks as returned by a sampler; k of them, in d columns."""
+    """The k landmarks returned by a sampler, with d Euclidean coordinates."""
 
     points: np.ndarray  # Euclidean coordinates (k, d).
-    indices: np.ndarray | None = None  # Their row numbers; None if they are not rows of the data.
-    # Distance (k,) from each to the farthest neighbor used for its covariance.
+    indices: np.ndarray | None = None  # Row numbers (k,); None if landmarks are not rows.
+    # Distance (k,) to the farthest neighbor used for the local covariance.
     radii: np.ndarray | None = None
     # Local covariances, full (k, d, d) or diagonal (k, d), before regularization.
     covariances: np.ndarray | None = None
-    masses: np.ndarray | None = None  # Points that each represents (k,), where that was counted.
-    neighborhoods: Any = None  # What the sampler found around each; not saved.
+    masses: np.ndarray | None = None  # Number of points represented (k,), if it was counted.
+    neighborhoods: Any = None  # Neighborhoods found by the sampler; not saved.
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
@@ -29,8 +29,8 @@ class LandmarkGraph:
     # Gaussian weights (k, k) with a unit diagonal; a sparse version of the kernel matrix.
     weights: csr_array
     lengths: csr_array  # Euclidean lengths of the same edges, without self-loops.
-    bridges: np.ndarray  # Edges (b, 2) that were added to join separate components.
-    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger of the two at its ends.
+    bridges: np.ndarray  # Edges (b, 2) added to join connected components.
+    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger of its two endpoints'.
     bandwidths: np.ndarray
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
@@ -40,7 +40,7 @@ class Spectrum:
     """Coordinates of the landmarks and their eigenvalues."""
 
     coordinates: np.ndarray  # The embedding (k, l) of the landmarks.
-    eigenvalues: np.ndarray  # Of the operator whose eigenvectors these are (l,); none for a map.
+    eigenvalues: np.ndarray  # Eigenvalues (l,) of the embedding's operator; empty for a map.
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
@@ -52,7 +52,7 @@ class Projection(NamedTuple):
 
 
 class Extension(Protocol):
-    """A pure function of a block of points, prepared from the fitted landmarks."""
+    """A pure function that embeds blocks of points, prepared from the fitted landmarks."""
 
     @property
     def n_components(self) -> int:
@@ -63,33 +63,33 @@ class Extension(Protocol):
         """Maximum bytes needed per point of a block."""
 
     def __call__(self, X: np.ndarray | csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (b, l) of a block of points, and which are far from every landmark."""
+        """Return coordinates (b, l) of a block, and a mask of points far from all landmarks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Everything that an estimator fitted; its attribute `fitted_`.
+    """The fitted state of an estimator, stored in its attribute `fitted_`.
 
-    It holds what is saved, inspected and judged. A `Model` with the extension to other points is
-    built from it.
+    Saving, inspection and quality measures use this state, and a `Model`, which extends the
+    embedding to other points, is built from it.
     """
 
     landmarks: Landmarks
     spectrum: Spectrum
     dimension: float  # Local dimension of the points.
     graph: LandmarkGraph | None = None  # None for kernel PCA and maps.
-    # Arrays that only this estimator has, by name, such as the geodesics of Isomap.
+    # Estimator-specific arrays by name, such as the geodesics of Isomap.
     extras: dict[str, np.ndarray] = field(default_factory=dict)
     extended_by: str | int = "auto"  # The extension in use, with "auto" resolved.
     decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
-    # What follows is filled in when the fit is complete, or loaded from a file.
-    # Parameters of the fit, which may have been changed on the estimator since; without `n_jobs`
-    # and `verbose`, which do not affect the result.
+    # The following fields are set when the fit is complete, or loaded from a file.
+    # Parameters at the time of the fit, without `n_jobs` and `verbose`, which do not affect the
+    # result. Those of the estimator may have changed since.
     parameters: dict[str, Any] = field(default_factory=dict)
-    # Coordinates (k, l) of the landmarks: those of the spectrum, or as smoothed by the extension.
+    # Coordinates (k, l) of the landmarks, from the spectrum or smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     method: str = ""  # The name of the estimator's class.
-    # Attributes of that class; `Embedding` explains them.
+    # Attributes of that class, documented in `Embedding`.
     title: str = ""
     equal_scales: bool = False
     unhelpful: frozenset[str] = frozenset()

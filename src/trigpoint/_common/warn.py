@@ -1,4 +1,4 @@
-"""Warnings that point at the caller's line, not into the library."""
+"""Issue warnings that point to the user's line, not into the library."""
 
 import sys
 import warnings
@@ -7,7 +7,7 @@ _INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib", "functools")
 
 
 def warn_user(warning: Warning) -> None:
-    """Warn at the first line up the stack outside trigpoint and the libraries it calls through."""
+    """Warn at the innermost stack frame outside trigpoint and the libraries that wrap it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         level, frame = level + 1, frame.f_back

@@ -1,18 +1,18 @@
-"""Words for counts, durations and sizes, and text that is safe to print."""
+"""Format counts, durations and sizes, and make text safe to print."""
 
 import unicodedata
 from collections.abc import Mapping
 from html import escape
 
-# Files that hold one value for each point.
+# Formats of files that hold one value per point.
 VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
-# Characters that turn the direction of the text after them.
+# Characters that change the direction of the text after them.
 _DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def plural(noun: str, count: int) -> str:
-    """Return the noun that follows a count: "point" after 1, else "points"."""
+    """Return the form of a noun that follows a count: "point" after 1, otherwise "points"."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -40,8 +40,8 @@ def size(n_bytes: float) -> str:
 def printable(text: str) -> str:
     r"""Escape control characters in a text, as in ``\x1b``, except tabs and line breaks.
 
-    Names from files may contain sequences that a terminal would obey: they can move its cursor,
-    hide text, or set its title. So may characters that turn the direction of writing.
+    Names from files may contain sequences that a terminal interprets: they can move the cursor,
+    hide text or set the title. Characters that change the writing direction are escaped, too.
     """
     return "".join(
         character if character in "\n\t" or not _is_control(character) else ascii(character)[1:-1]
@@ -50,7 +50,7 @@ def printable(text: str) -> str:
 
 
 def _is_control(character: str) -> bool:
-    # Controls, and halves of characters, which cannot be encoded.
+    # Control characters, and lone surrogates, which cannot be encoded.
     return unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS
 
 

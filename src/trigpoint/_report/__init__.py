@@ -1,7 +1,7 @@
-"""One self-contained, interactive page about a fitted embedding.
+"""Self-contained, interactive HTML reports of fitted embeddings.
 
-`content.py` gathers what the page shows, from a `Sample` of the points; `page.py` packs it, with
-styles and scripts, into one file that opens offline.
+`content.py` gathers what the page shows from a `Sample` of the points; `page.py` packs it, with
+styles and scripts, into a single file that works offline.
 """
 
 from trigpoint._report.subject import Subject

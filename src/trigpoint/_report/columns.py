@@ -1,4 +1,4 @@
-"""Columns of values for the page: numbers or dates in steps on a scale, or labels."""
+"""Encoded columns for the page: quantized numbers or dates, or labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,36 +10,35 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.labels import MOST_CLASSES
 from trigpoint.plot._values import coded_labels
 
-# The color scale omits outliers, which would make all other colors alike.
+# Quantiles at the ends of the color scale. Outliers would otherwise compress all other colors.
 _COLOR_QUANTILES = (0.01, 0.99)
 
-# Units in which dates are shown, in milliseconds, finest first.
+# Display units of dates, in milliseconds, finest first.
 _UNITS = {"millisecond": 1, "second": 1000, "minute": 60_000, "day": 86_400_000}
-# Years from 1970 that numpy's microseconds and browsers' dates can both represent.
+# Years from 1970 that both NumPy microseconds and JavaScript dates can represent.
 _MOST_YEARS = 200_000
 
 
 @dataclass(frozen=True)
 class Column:
-    """Values of the sampled points.
+    """Encoded values of the sampled points.
 
     Attributes
     ----------
     name : str
     codes : uint16 or uint32 ndarray of shape (s,)
-        Numbers in steps from `low` to `high`, or positions in `labels`; the largest code is for
-        missing values.
+        Numbers quantized between `low` and `high`, or positions in `labels`; the largest code means
+        a missing value.
     low, high : float
         Smallest and largest number; for dates, in milliseconds since 1970.
     color_low, color_high : float
-        Numbers at the ends of the color scale.
+        Values at the ends of the color scale.
     unit : {"", "millisecond", "second", "minute", "day", "year"}
         The finest unit in which dates are shown; empty for plain numbers.
     labels : tuple of str or None
-        The distinct labels: those of the legend in its order, then all others; ``None`` for
-        numbers.
+        The distinct labels, those in the legend first; ``None`` for numbers.
     n_colored : int
-        How many of them have a color of their own.
+        Number of labels with a color of their own.
     """
 
     name: str
@@ -54,20 +53,20 @@ class Column:
 
     @property
     def is_missing(self) -> np.ndarray:
-        """Which values (s,) are missing."""
+        """Mask (s,) of missing values."""
         return np.asarray(self.codes == _missing(self.codes.dtype))
 
     @property
     def step(self) -> float:
-        """Difference between the numbers of two codes."""
+        """Difference between the values of consecutive codes."""
         n_steps = _missing(self.codes.dtype) - 1
         return self.high / n_steps - self.low / n_steps
 
 
 def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Column:
-    """Make a column of numbers on their own scale; those that are not finite are missing.
+    """Encode numbers between their extremes; non-finite values become missing.
 
-    With codes of type uint32, values keep nine digits of their range; with uint16, four.
+    uint32 codes resolve nine digits of the range; uint16 codes, four.
     """
     values = np.asarray(values, dtype=np.float64)
     codes = np.full(len(values), _missing(dtype), dtype=dtype)
@@ -75,8 +74,7 @@ def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Colu
     if not finite.any():
         return Column(name, codes)
     low, high = float(values[finite].min()), float(values[finite].max())
-    # Halved, here and for the quantiles, so that a range beyond the largest float does not
-    # overflow.
+    # Halve values, here and for the quantiles, so that very large ranges do not overflow.
     width = high / 2 - low / 2
     share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
     codes[finite] = np.round((_missing(dtype) - 1) * share).astype(dtype)
@@ -87,7 +85,7 @@ def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Colu
 
 
 def date_column(name: str, values: np.ndarray) -> Column:
-    """Make a column of dates in any NumPy unit, on a scale like numbers."""
+    """Encode dates in any NumPy unit like numbers."""
     known = ~np.isnat(values)
     years = values[known].astype("datetime64[Y]").astype(np.int64)
     if (abs(years) > _MOST_YEARS).any():
@@ -103,7 +101,7 @@ def date_column(name: str, values: np.ndarray) -> Column:
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
-    """Return the largest unit in which all dates are whole, or one as large as the steps."""
+    """Return the largest unit in which all dates are whole, or one no finer than `step`."""
     found = "millisecond"
     for unit, size in _UNITS.items():
         if step >= _UNITS[found] or not (milliseconds % size).any():
@@ -112,9 +110,9 @@ def _unit(milliseconds: np.ndarray, step: float) -> str:
 
 
 def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = None) -> Column:
-    """Make a column of labels; of more than 14, only the 13 most frequent have their own color.
+    """Encode labels; if there are more than 14, only the 13 most frequent get their own color.
 
-    They are in the given order, otherwise in natural order: 2 before 10.
+    Labels follow the given order, or otherwise natural order, with 2 before 10.
     """
     places, names = coded_labels(values, order)
     known = places >= 0
@@ -125,7 +123,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
         colored = np.zeros(len(names), dtype=bool)
         colored[np.argsort(-counts, kind="stable")[:n_colored]] = True
         listed = np.concatenate([listed[colored], listed[~colored]])
-    # An empty label would leave a color unexplained.
+    # An empty label would be invisible in the legend.
     labels = [names[place] if names[place].strip() else "(empty)" for place in listed]
     codes = np.full(len(values), _missing(np.uint32), dtype=np.uint32)
     codes[known] = np.argsort(listed)[places[known]]
@@ -133,5 +131,5 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
 
 
 def _missing(dtype: Any) -> int:
-    """The code of missing values."""
+    """Return the code of missing values."""
     return int(np.iinfo(dtype).max)

@@ -1,4 +1,4 @@
-"""Everything that a report shows, gathered before any of it is drawn."""
+"""Gather the content of a report, independently of how it is rendered."""
 
 import platform
 import time
@@ -27,23 +27,23 @@ SAMPLE = 40_000
 
 _MOST_COLUMNS = 12
 
-# Most characters of a parameter's value.
+# Maximum number of characters of a parameter's value.
 _MOST_CHARACTERS = 120
 
-# Points from which local covariances are estimated, at most.
+# Maximum bytes of points from which local covariances are estimated.
 _COVARIANCE_BYTES = 2**24
 
-# Points of which small copies of images are made, at most.
+# Maximum bytes of points for which thumbnails are made.
 _TILED_BYTES = 2**26
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a report shows.
+    """Content of a report.
 
-    Columns and coordinates hold values of the sample, followed by those of the landmarks; without
-    a sample, only the landmarks are shown. `derived` are computed values to color the sample by,
-    `colors` those that the user gave. What is ``None`` is left out of the page.
+    Columns and coordinates hold the values of the sample, followed by those of the landmarks;
+    without a sample, only the landmarks are shown. The sample can be colored by `derived`, which
+    holds computed values, and by `colors`, given by the user. Fields that are ``None`` are omitted.
     """
 
     title: str
@@ -77,19 +77,19 @@ def gather(
     coordinates: Any = None,
     tried: Comparison | None = None,
 ) -> Content:
-    """Compute the content of a report on a fitted embedding.
+    """Compute the content of a report about a fitted embedding.
 
     Parameters
     ----------
     subject : Subject
     source : Source or None
     color, images, text
-        Values of all points, as for `report` of the estimators.
+        Values of all points, as in the `report` method of estimators.
     title : str or None, default=None
     sample : int, default=40000
-        Most points to show one by one.
+        Maximum number of points to show individually.
     coordinates : array-like, file or None, default=None
-        Coordinates of all points, if they have been computed before.
+        Coordinates of all points, if already computed.
     tried : Comparison or None, default=None
     """
     check_count("sample", sample)
@@ -104,7 +104,7 @@ def gather(
     things = read_things(images, text, n, landmarks.shape[1])
     drawn = None if source is None else draw_sample(subject, source, sample, coordinates)
     edges = _judged_edges(subject, drawn)
-    # Images: one pixel against another shows nothing.
+    # The values of single pixels are not informative.
     shown = _chosen_columns(landmarks) if things.image_shape is None else np.arange(0)
     quality = None if drawn is None else _measured(subject, drawn, edges)
     tiles, addresses, texts = None, None, None
@@ -138,7 +138,7 @@ def gather(
 
 
 def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None:
-    """Judge the edges of the graph, unless it links all pairs: a drawing of them shows nothing."""
+    """Judge the edges of the graph, unless it is complete, which is not worth drawing."""
     landmarks, graph = subject.fitted.landmarks, subject.fitted.graph
     if graph is None or is_complete(graph):
         return None
@@ -149,7 +149,7 @@ def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None
 
 
 def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
-    """Return positions in the sample of as many points as fit in memory of this size."""
+    """Return evenly spaced positions in the sample, as many as `most_bytes` allow."""
     s, d = sample.points.shape
     return np.arange(s)[:: max(1, -(-s * d * 4 // most_bytes))]
 
@@ -157,8 +157,8 @@ def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
 def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
     """Return the coordinates of the sample and of the landmarks.
 
-    Those of the landmarks are computed by the extension, like those of the points: in high
-    dimension it smooths, and the landmarks' own coordinates would lie outside the cloud.
+    The coordinates of landmarks are computed by the extension, like those of points: it smooths in
+    high dimension, and the original coordinates would lie outside the cloud of points.
     """
     landmarks = subject.fitted.landmarks
     own, rows = subject.fitted.landmark_coordinates, landmarks.indices
@@ -170,15 +170,15 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
     own = own[:, :MOST_COORDINATES]
     names = [f"coordinate {j + 1}" for j in range(own.shape[1])]
     if own.shape[1] == 1:
-        # A second axis, filled evenly so that points do not hide each other. It depends on the
-        # row, so that a landmark coincides with its own point.
+        # A second, evenly filled axis keeps points from hiding each other. It depends on the row,
+        # so that a landmark coincides with its own point.
         own = np.column_stack([own, rows * (np.sqrt(5) - 1) / 2 % 1])
         names.append("(spread out)")
     return [number_column(name, own[:, j], np.uint16) for j, name in enumerate(names)]
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """Return the first columns or, if there are many, those in which the landmarks vary most."""
+    """Return all columns or, if there are many, those with the largest variance of landmarks."""
     if points.shape[1] <= _MOST_COLUMNS:
         return np.arange(points.shape[1])
     variances = points.var(axis=0, dtype=np.float64)
@@ -196,14 +196,14 @@ def _first_columns(points: np.ndarray) -> tuple[int, int]:
 def _columns(
     subject: Subject, source: Source | None, sample: Sample | None, shown: np.ndarray
 ) -> list[Column]:
-    """Return the values of the sample and of the landmarks in the chosen columns."""
+    """Return the chosen columns of the sample and of the landmarks."""
     landmarks = subject.fitted.landmarks.points
     values = landmarks[:, shown].astype(np.float64)
     if sample is not None:
         values = np.concatenate([sample.columns(shown), values])
     scales = getattr(subject.model.space, "scales", None)
     if scales is not None:
-        # Shown in the units of the data.
+        # Convert back to the units of the data.
         values *= scales[shown]
     names = subject.model.columns.names
     if names is None and source is not None:
@@ -221,7 +221,7 @@ def _tiles(things: Things, landmarks: np.ndarray, sample: Sample) -> Tiles | Non
 
 
 def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
-    """Measure the quality, on the points that `quality` of an estimator takes if possible."""
+    """Measure the quality, if possible on the same points as the `quality` method."""
     size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
     size = min(size, len(sample.rows))
     if size < LEAST_SAMPLE:
@@ -261,7 +261,7 @@ def _versions() -> dict[str, str]:
 
 
 def used_parameters(fitted: Any) -> dict[str, str]:
-    """Return the parameters of a fit as text, by name; automatic ones with what was chosen."""
+    """Return the parameters of a fit as text, by name, with automatic values resolved."""
     chosen = {
         "landmarks": len(fitted.landmarks.points),
         "extension": fitted.extended_by,
@@ -280,7 +280,7 @@ def used_parameters(fitted: Any) -> dict[str, str]:
 
 
 def _short(value: Any) -> str:
-    """Describe a value briefly; an array by its shape."""
+    """Describe a value briefly, an array by its shape."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):

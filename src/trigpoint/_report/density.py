@@ -1,24 +1,24 @@
-"""Density of all points in a plane of the embedding."""
+"""Density of all points on a plane of the embedding."""
 
 import numpy as np
 
-# How far the grid may extend beyond the landmarks, as a share of their extent. Points farther away
-# are only counted, so that a few distant ones do not cost the others resolution.
+# Maximum distance of the grid's edge from the landmarks, as a share of their extent. Points farther
+# away are only counted, so that a few outliers do not reduce the resolution.
 _REACH = 1.5
 
-# Margin around the points from which the extent is known.
+# Relative margin around the points that determine the extent.
 _MARGIN = 0.06
 
 
 class Grid:
-    """Counter of points in the cells of a plane.
+    """Two-dimensional histogram of points on a plane of the embedding.
 
     Parameters
     ----------
     axes : (int, int)
         The coordinates that span the plane.
     landmarks, sample : ndarray of shape (k, l) and (s, l)
-        Coordinates of the landmarks and of some of the points, which set the extent.
+        Coordinates of the landmarks and of some of the points, which determine the extent.
     size : int
         Cells per side.
 
@@ -28,9 +28,9 @@ class Grid:
     low, high : ndarray of shape (2,)
         Extent of the grid along each axis.
     counts : int64 ndarray of shape (size, size)
-        Points in each cell; the first row has the smallest second coordinate.
+        Number of points in each cell; the first row has the smallest second coordinate.
     outside : int
-        Points too far away to be in the grid.
+        Number of points outside the grid.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Grid:
         self.counts = np.zeros((size, size), dtype=np.int64)
 
     def add(self, coordinates: np.ndarray) -> None:
-        """Count points, given by all their coordinates (b, l)."""
+        """Count a block of points, given all their coordinates (b, l)."""
         size = len(self.counts)
         points = coordinates[:, self.axes].astype(np.float64)
         share = (points - self.low) / (self.high - self.low)
@@ -57,5 +57,5 @@ class Grid:
 
 
 def grid_size(n_points: int) -> int:
-    """Return the cells per side for this many points: a power of 2, from 128 to 1,024."""
+    """Return the number of cells per side, a power of 2 from 128 to 1,024."""
     return int(np.clip(2 ** np.round(np.log2(max(n_points, 1)) / 2 - 1), 128, 1024))

@@ -1,4 +1,4 @@
-"""Values passed as ``color=``: one column or several by name."""
+"""Values passed as ``color``: one column, or several by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ MOST_COLORS = 24
 
 
 def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[str, Given]:
-    """Return the columns passed as ``color=`` by name; each must have one value per point."""
+    """Return the columns passed as ``color`` by name; each must have one value per point."""
     if color is None:
         return {}
     named = {
@@ -42,7 +42,7 @@ def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[st
 
 
 def color_column(name: str, given: Given) -> Column:
-    """Convert values of the sampled points to a column of labels, dates or numbers."""
+    """Encode values of the sampled points as labels, dates or numbers."""
     if given.are_classes:
         return label_column(name, given.values, given.order)
     values = numbers_or_dates(given.values)

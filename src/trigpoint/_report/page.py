@@ -1,4 +1,4 @@
-"""Join content, markup, styles and scripts into one file."""
+"""Render content, markup, styles and scripts into one HTML file."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ from trigpoint._report.things import Tiles, spread
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
-# In this order: each may use those before it while it is read, and all of them later.
+# In load order: while loading, a script may only use the scripts before it.
 _SCRIPTS = (
     *("data", "colors", "density", "bounds", "ticks", "view"),
     *("crowding", "labels", "panel", "svg", "figure", "gestures"),
@@ -28,12 +28,12 @@ _SCRIPTS = (
     *("address", "help", "legend", "models", "page"),
 )
 
-# Most edges drawn: ordinary and odd ones.
+# Maximum numbers of ordinary edges, and of bridges and suspected shortcuts, to draw.
 _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
-# Lines of the verdict that bars or figures show.
+# Lines of the verdict that are shown as bars or figures.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
@@ -45,7 +45,7 @@ _ALIGNMENT = 4
 
 
 class Packed:
-    """Arrays of a page in one block of bytes; `add` returns the location of each one."""
+    """Arrays packed in one block of bytes; `add` returns the location of each array."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -61,7 +61,7 @@ class Packed:
         return place
 
     def add_counts(self, array: np.ndarray) -> dict[str, Any]:
-        """Add nonnegative integers, in two bytes if they fit, otherwise four."""
+        """Add nonnegative integers, using two bytes each if they fit, otherwise four."""
         return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
 
     def text(self) -> str:
@@ -70,7 +70,7 @@ class Packed:
 
 
 def page(content: Content) -> str:
-    """Return the whole page as text."""
+    """Return the whole page as HTML."""
     packed = Packed()
     facts = json.dumps(_facts(content, packed), allow_nan=False, separators=(",", ":"))
     script = page_script()
@@ -83,10 +83,10 @@ def page(content: Content) -> str:
         "script_hash": digest,
         "style": _filled(_asset("page.css"), _STYLE_SLOTS),
         "script": script,
-        # Escaped so that nothing in the data can close its element.
+        # Escaped so that the data cannot close its element.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
-        # Images that lie elsewhere may be loaded, which happens only if someone asks.
+        # External images may be loaded, which happens only on request.
         "image_sources": "data:" if content.addresses is None else "data: file: http: https:",
         "search_hint": _search_hint(content),
         "terms": "" if content.quality is None else _asset("terms.html"),
@@ -102,7 +102,7 @@ def page(content: Content) -> str:
 
 
 def page_script() -> str:
-    """Return all scripts, in a scope of their own."""
+    """Return all scripts, wrapped in a private scope."""
     return (
         "(() => {\n'use strict';\n"
         + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
@@ -127,7 +127,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "points": None if sample is None else sample.n,
         "sampled": len(cells),
         "landmarks": k,
-        # Landmark values follow those of the sample, unless the landmarks are the sample.
+        # Landmark values follow those of the sample, if there is one.
         "firstLandmark": 0 if sample is None else len(cells),
         "equalScales": content.fitted.equal_scales,
         "labelColors": PAGE_LABELS,
@@ -178,7 +178,7 @@ def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
 
 
 def _image(image: Grid, packed: Packed) -> dict[str, Any]:
-    """Map counts to 255 logarithmic levels; 0 is for cells without points."""
+    """Map counts to 255 logarithmic levels; 0 means an empty cell."""
     most = int(image.counts.max())
     levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
     return {

@@ -1,4 +1,4 @@
-"""The points that a page shows one by one, and the density of all points."""
+"""Points that a page shows individually, and the density of all points."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ from trigpoint._report.density import Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
 
-# Coordinates shown, and those whose pairs get a density of all points.
+# Maximum number of coordinates shown, and of coordinates whose pairs get a density of all points.
 MOST_COORDINATES = 6
 _DENSITY_COORDINATES = 3
 
-# Bytes of the sampled rows; with more columns, fewer points are sampled.
+# Maximum bytes of the sampled rows, which limits the sample if there are many columns.
 _SAMPLE_BYTES = 2**29
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Points drawn uniformly, and the density of all points.
+    """A uniform random sample of points, and the density of all points.
 
     Attributes
     ----------
     n : int
-        Number of all points.
+        Total number of points.
     rows : int64 ndarray of shape (s,)
         Row numbers of the sampled points, ascending.
     points : ndarray or csr_array of shape (s, d)
-        Their Euclidean coordinates.
+        Sampled points in Euclidean coordinates.
     coordinates : float64 ndarray of shape (s, l)
-        Their coordinates in the embedding.
+        Sampled points in the embedding.
     cells : int64 ndarray of shape (s,)
-        Their nearest landmarks.
+        Nearest landmark of each sampled point.
     cell_sizes : int64 ndarray of shape (k,)
-        Points nearest to each landmark: counted in the sample, and scaled up to all points.
+        Number of points nearest to each landmark, extrapolated from the sample to all points.
     covering_radius : float
         Largest distance from a sampled point to its nearest landmark.
     images : list of Grid
-        Densities of all points; empty if all of them are in the sample.
+        Densities of all points; empty if the sample includes all points.
     """
 
     n: int
@@ -57,12 +57,12 @@ class Sample:
     images: list[Grid]
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the values (s, q) of the sampled points in some columns, float64."""
+        """Return some columns of the sampled points as a float64 array (s, q)."""
         return dense(self.points[:, chosen]).astype(np.float64)
 
 
 def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = None) -> Sample:
-    """Draw points, and measure the density of all.
+    """Draw a sample of the points, and compute the density of all points.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
     size : int
         Number of points to draw.
     coordinates : array-like, file or None, default=None
-        Coordinates of all points, if they have been computed before.
+        Coordinates of all points, if already computed.
     """
     n, columns = source.n, source.columns
     given = None if coordinates is None else _given(coordinates, n)
@@ -123,7 +123,7 @@ def _embedded(subject: Subject, source: Source) -> Iterator[tuple[int, np.ndarra
 def _nearest_landmark(
     landmarks: np.ndarray, points: Points, n_threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance to the nearest landmark (s,), and its number (s,)."""
+    """Return the distances (s,) to the nearest landmarks, and their numbers (s,)."""
     parts = row_blocks(points.shape[0], block_rows(8 * points.shape[1]))
     found = [nearest(landmarks, dense(points[part]), 1, n_threads) for part in parts]
     distances, cells = (np.concatenate(values)[:, 0] for values in zip(*found, strict=True))
@@ -131,7 +131,7 @@ def _nearest_landmark(
 
 
 def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
-    """Make grids for pairs of coordinates; the first pair is shown first."""
+    """Create a grid for each pair of coordinates, in display order."""
     pairs = combinations(range(min(sample.shape[1], _DENSITY_COORDINATES)), 2)
     sizes = grid_size(n), grid_size(n) // 2
     return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]

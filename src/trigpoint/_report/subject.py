@@ -1,4 +1,4 @@
-"""Subject of a report."""
+"""The fitted embedding that a report describes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,18 +12,18 @@ from trigpoint._sources import Source
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted embedding, and the means to make its report.
+    """A fitted embedding and what is needed to write its report.
 
     Attributes
     ----------
     fitted : Fit
     model : Model
-        Columns, space and extension: from rows as they are read to coordinates.
+        Columns, space and extension, which together map rows to coordinates.
     seconds : dict
-        How long each stage of the fit took.
+        Duration of each stage of the fit.
     n_threads : int
     progress : callable
-        Receives progress.
+        Callback that receives progress.
     """
 
     fitted: Any
@@ -33,12 +33,12 @@ class Subject:
     progress: Report
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
-        """Read some rows, in ascending order, as Euclidean coordinates."""
+        """Read rows, given in ascending order, as Euclidean coordinates."""
         points: Points = self.model.space(source.matching(self.model.columns).take(rows))
         return points
 
     def coordinates(self, points: Points) -> np.ndarray:
-        """Return the coordinates (b, l) in the embedding, float64, of Euclidean points."""
+        """Embed Euclidean points; return float64 coordinates (b, l)."""
         extension = self.model.extension
         parts = row_blocks(points.shape[0], block_rows(extension.row_bytes))
         found = thread_map(lambda part: extension(points[part])[0], parts, self.n_threads)

@@ -1,4 +1,4 @@
-"""Images and texts of points on the page."""
+"""Images and texts of points, as shown on the page."""
 
 import struct
 import zlib
@@ -14,16 +14,16 @@ from trigpoint._common.labels import is_missing
 from trigpoint._report.given import named_colors
 from trigpoint.plot._values import label_text
 
-# Bytes of text on a page, all points together, and characters of one point.
+# Maximum bytes of text on a page, and characters of text per point.
 _TEXT_BYTES = 1_500_000
 _MOST_CHARACTERS = 400
 
-# Larger images are reduced to about this many pixels per side. Fewer levels compress better, and
-# at that size nobody sees the difference.
+# Larger images are reduced to about this many pixels per side. Fewer levels compress better,
+# without a visible difference at that size.
 _MOST_PIXELS = 48
 _LEVELS = 32
 
-# Bytes of all images, and the number of them that is compressed to see how many there is room for.
+# Maximum bytes of all images, and number of images compressed to estimate how many fit.
 _MOST_BYTES = 2**21
 _PROBED = 256
 _ACROSS = 64
@@ -36,12 +36,12 @@ class Things:
     Attributes
     ----------
     image_shape : tuple of int or None
-        Shape of the image that the columns of a point are.
+        Shape of the image formed by the columns of a point.
     addresses : ndarray of shape (n,) or None
         Paths or URLs of images.
     texts : ndarray of shape (n,) or None
     text_name : str
-        Name of the text.
+        Display name of the texts.
     """
 
     image_shape: tuple[int, ...] | None = None
@@ -65,7 +65,7 @@ class Things:
 
 
 def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -> Things:
-    """Check what was passed as ``images=`` and ``text=``."""
+    """Check the values of the parameters ``images`` and ``text``."""
     for name, given in (("images", images), ("text", text)):
         if given is not None and n_points is None:
             raise ParameterValueError(
@@ -103,7 +103,7 @@ def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
 
 
 def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.ndarray]:
-    """Return the name of the column, and one text per point."""
+    """Return the name of the column and one text per point."""
     if isinstance(values, str):
         raise ParameterTypeError(
             f"{parameter}={short(values)} is a single string: pass one value per row of X",
@@ -118,18 +118,18 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
 
 @dataclass(frozen=True)
 class Tiles:
-    """Small images of some of the sampled points, then of all landmarks, in one PNG image.
+    """Thumbnails of some sampled points, followed by all landmarks, in one PNG image.
 
     Attributes
     ----------
     points : int64 ndarray of shape (t,)
-        Positions in the sample of the points that have an image.
+        Positions in the sample of the points with an image.
     n_landmarks : int
-        Images of landmarks after those; 0 if there is no room for them.
+        Number of landmark images; 0 if they do not fit.
     height, width : int
-        Pixels of a tile.
+        Size of a tile in pixels.
     across : int
-        Tiles in each row of the PNG image.
+        Number of tiles per row of the PNG image.
     png : bytes
     """
 
@@ -144,17 +144,17 @@ class Tiles:
 def make_tiles(
     rows: np.ndarray, places: np.ndarray, landmarks: np.ndarray, shape: tuple[int, ...]
 ) -> Tiles:
-    """Make images of points whose columns are pixels, as many as there is room for.
+    """Create thumbnails of as many points as fit, if columns are pixels.
 
     Parameters
     ----------
     rows : ndarray of shape (p, d)
-        Points.
+        Candidate points.
     places : int64 ndarray of shape (p,)
-        Their positions in the sample.
+        Positions of the candidates in the sample.
     landmarks : ndarray of shape (k, d)
     shape : tuple
-        Height and width of an image, and its channels before or after, if it has any.
+        Height and width of an image, optionally preceded or followed by its number of channels.
     """
     scale = _scale(rows)
     probed = _pictures(spread(rows, _PROBED), shape, scale)
@@ -167,12 +167,12 @@ def make_tiles(
 
 
 def spread(items: np.ndarray, most: int) -> np.ndarray:
-    """Return some of the items, evenly spaced: all, or as many as allowed."""
+    """Return at most `most` items, evenly spaced."""
     return items[np.linspace(0, len(items) - 1, min(most, len(items))).astype(np.int64)]
 
 
 def _scale(rows: np.ndarray) -> tuple[float, float]:
-    """Return the values of black and white: those of common image formats, or the extremes."""
+    """Return the values of black and white: 0 to 1, 0 to 255, or the extremes of the data."""
     low, high = float(rows.min()), float(rows.max())
     for white in (1.0, 255.0):
         if low >= 0 and white / 2 < high <= white:
@@ -199,7 +199,7 @@ def _pictures(rows: np.ndarray, shape: tuple[int, ...], scale: tuple[float, floa
 
 
 def _sheet(pictures: np.ndarray) -> np.ndarray:
-    """Arrange images in one image (rows, columns, channels), from left to right, then down."""
+    """Arrange images in one image (rows, columns, channels), row by row."""
     count, height, width, channels = pictures.shape
     down = -(-count // _ACROSS)
     sheet = np.zeros((down * _ACROSS, height, width, channels), dtype=np.uint8)
@@ -209,9 +209,9 @@ def _sheet(pictures: np.ndarray) -> np.ndarray:
 
 
 def _png(image: np.ndarray) -> bytes:
-    """Encode an image with 1 or 3 channels as PNG; Matplotlib may not be installed."""
+    """Encode an image with 1 or 3 channels as PNG, without Matplotlib, which is optional."""
     height, width, channels = image.shape
-    # Each line begins with the number of its filter: none.
+    # Each PNG scanline begins with its filter type, here 0 for none.
     lines = np.zeros((height, 1 + width * channels), dtype=np.uint8)
     lines[:, 1:] = image.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)

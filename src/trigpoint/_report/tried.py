@@ -1,4 +1,4 @@
-"""Small plots of the methods that were compared."""
+"""Small plots of the compared methods."""
 
 from collections.abc import Mapping
 from html import escape
@@ -15,9 +15,9 @@ _LEVELS = 10
 
 
 def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
-    """Return a plot of each method with its score, the best first.
+    """Return a plot of each method with its score, best first.
 
-    Points have the first of the given colors, or those of the first coordinate of the best method.
+    Points are colored by the first of `colors` or, if empty, the best method's first coordinate.
     """
     groups, palette = _groups(tried, colors)
     figures = "".join(
@@ -40,14 +40,14 @@ def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
 
 
 def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray, list[str]]:
-    """Return the group (r,) of each point, and a color for each group."""
+    """Return the color group (r,) of each point, and the color of each group."""
     if not colors:
         values = tried.attempts[0].coordinates[:, 0]
     else:
         name, given = next(iter(colors.items()))
         column = color_column(name, given.take(tried.rows))
         if column.labels is not None:
-            # Labels without a color of their own are gray, like missing ones.
+            # Labels without their own color are gray, like missing values.
             count = column.n_colored
             return np.minimum(column.codes, count), [*PAGE_LABELS[:count], GRAY]
         values = np.where(column.is_missing, np.nan, column.codes)
@@ -58,7 +58,7 @@ def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray,
 
 
 def _picture(attempt: Attempt, groups: np.ndarray, palette: list[str]) -> str:
-    """Draw points to one scale; dots are lines of no length with round ends."""
+    """Draw points with equal axis scales, as SVG lines of zero length with round ends."""
     points = attempt.coordinates[:, :2]
     if points.shape[1] == 1:
         points = np.column_stack([points, np.zeros(len(points))])

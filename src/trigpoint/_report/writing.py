@@ -1,4 +1,4 @@
-"""The report of a fitted embedding, in a file or for a notebook."""
+"""Write the report of a fitted embedding to a file, or display it in a notebook."""
 
 import os
 from html import escape
@@ -16,7 +16,7 @@ _HEIGHT = 900
 
 
 class InlinePage:
-    """Page of a report, displayed in notebooks.
+    """Report page displayed in notebooks.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class InlinePage:
         return f"<report of {size:.1f} MB: displayed in a notebook; save(path) writes it>"
 
     def _repr_html_(self) -> str:
-        # In a frame of its own, which can reach neither the notebook nor its data.
+        # A sandboxed frame cannot access the notebook or its data.
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             f'style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'
@@ -59,18 +59,18 @@ def write_report(
     ----------
     subject : Subject
     path : path or None
-        The file to write; ``None`` returns the page instead.
+        File to write; ``None`` returns the page instead.
     source : Source or None, default=None
-        The points to show; without them, only the landmarks are shown.
+        Points to show; if None, only the landmarks are shown.
     force : bool, default=True
         Whether to replace an existing file.
     **options
-        As for `gather`.
+        Passed to `gather`.
 
     Returns
     -------
     Path or InlinePage
-        The file that was written, or the page.
+        The written file, or the page.
     """
     target = None if path is None else Path(path)
     if target is not None and target.exists():

@@ -1,7 +1,8 @@
-"""Points from arrays, files and other objects, and files of coordinates.
+"""Read points from arrays, files and other objects, and write coordinates to files.
 
-`open_source` recognizes its argument and returns a `Source`, which takes rows, yields blocks and
-applies a model to all of them. Each format has a file of its own and a line in `opening.FORMATS`.
+`open_source` recognizes the type of its argument and returns a `Source`, which selects rows, yields
+blocks and applies a model to all rows. Each format has its own module and a line in
+`opening.FORMATS`.
 """
 
 from trigpoint._common.errors import DamagedFileError

@@ -17,7 +17,7 @@ from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
 from trigpoint._sources.problems import is_from
 
-# Where scanpy keeps principal components.
+# Where scanpy stores principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
 
 # Entries of ``obsm`` with fewer columns are 2-D embeddings of the cells, such as UMAP.
@@ -61,7 +61,7 @@ def members(path: Path) -> Members:
     with open_h5ad(path) as file:
         keys = ["X"] * ("X" in file)
         keys += [f"{group}/{key}" for group in ("obsm", "layers") for key in file.get(group, ())]
-        # Entries that are data frames have columns of their own.
+        # Skip data frames, which are neither datasets nor sparse matrices.
         rows = {
             key: _rows_of(file[key], str(path))
             for key in keys
@@ -83,7 +83,7 @@ def likely_points(arrays: Members) -> str | None:
 
 @contextmanager
 def open_h5ad(path: Path) -> Iterator[Any]:
-    """Open a file for reading; the layouts that anndata wrote before version 0.8 are rejected."""
+    """Open a file for reading; reject file layouts older than anndata 0.8."""
     with open_hdf5(path) as file:
         as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
         sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
@@ -97,9 +97,9 @@ def open_h5ad(path: Path) -> Iterator[Any]:
 
 
 def read_obs(path: Path, key: str) -> np.ndarray:
-    """Read one column of ``obs``, as ``"obs/NAME"`` or ``"NAME"``: numbers, or text as objects.
+    """Read one column of ``obs``, given as ``"obs/NAME"`` or ``"NAME"``.
 
-    Categories are given by name. Missing values are NaN or None.
+    Text and category names are returned as objects. Missing values are NaN or None.
     """
     wanted = key.strip("/").removeprefix("obs/")
     with open_h5ad(path) as file:
@@ -112,7 +112,7 @@ def read_obs(path: Path, key: str) -> np.ndarray:
         if not hasattr(node, "keys"):
             return _decoded(node[...])
         if "codes" in node:
-            # Missing values have code -1, which picks the last one.
+            # Missing values have code -1, which selects the last entry, None.
             names = [*map(str, _decoded(node["categories"][...])), None]
             return np.array(names, dtype=object)[node["codes"][...]]
         if "mask" not in node:
@@ -142,7 +142,7 @@ def obs_columns(path: Path) -> dict[str, str]:
 def _full_key(
     key: str | None, has_x: bool, obsm: Iterable[str], others: Container[str], name: str
 ) -> str:
-    """Return the full key of the points: ``X``, ``obsm/NAME``, or one of `others`."""
+    """Resolve `key` to the full key of the points: ``X``, ``obsm/NAME``, or one of `others`."""
     choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
     wanted = "X" if key is None else key.strip("/")
     for candidate in (wanted, f"obsm/{wanted}"):
@@ -159,7 +159,7 @@ def _full_key(
 
 
 def _rows_of(node: Any, name: str) -> Any:
-    """Return an object whose slices are rows of a matrix."""
+    """Return the matrix in an HDF5 node as an object that can be sliced by rows."""
     if hasattr(node, "dtype"):
         return node
     kind = _text(node.attrs.get("encoding-type", "group"))
@@ -169,7 +169,7 @@ def _rows_of(node: Any, name: str) -> Any:
 
 
 def _var_names(file: Any) -> list[str] | None:
-    """Read the names of the columns of X, if the file has them as text."""
+    """Read the column names of X, or return None if the file has none."""
     var = file.get("var")
     index: Any = None if var is None else var.get(_text(var.attrs.get("_index", "_index")))
     if not hasattr(index, "dtype"):
@@ -178,7 +178,7 @@ def _var_names(file: Any) -> list[str] | None:
 
 
 def _text(value: Any) -> str:
-    """Return an attribute or a value as text; text of fixed length comes as bytes."""
+    """Return an attribute or value as str; h5py returns fixed-length text as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -190,7 +190,7 @@ def _decoded(values: np.ndarray) -> np.ndarray:
 
 
 class _SparseRows:
-    """Rows of a sparse matrix stored row by row in an HDF5 group."""
+    """Row access to a CSR matrix stored in an HDF5 group."""
 
     def __init__(self, group: Any, layout: str, name: str) -> None:
         self._group, self._name = group, name

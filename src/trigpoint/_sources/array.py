@@ -18,12 +18,12 @@ from trigpoint._sources.base import Source, described, stays_sparse
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
 from trigpoint._sources.problems import is_from, naming_errors
 
-# Members of the archives in which SciPy saves sparse arrays.
+# Members of every archive written by `scipy.sparse.save_npz`.
 _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
 
 
 class ArraySource(Source):
-    """Points in an array (n, d) in memory, or in a memory map; `names` are those of all columns."""
+    """Points in an in-memory or memory-mapped array (n, d); `names` lists all column names."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ArraySource(Source):
         super().__init__(name, found, n)
         self._X, self._row_bytes = X, X.shape[1] * X.dtype.itemsize
         if isinstance(X, np.memmap) and isinstance(X.filename, (str, Path)):
-            # Nothing may be written over the file.
+            # Recorded so that output cannot overwrite the mapped file.
             self.path = Path(X.filename)
 
     def array(self) -> np.ndarray | None:
@@ -52,9 +52,9 @@ class ArraySource(Source):
         X: Any = self._X
         mapped = getattr(X, "_mmap", None)
         if mapped is not None and mapped.size() < X.offset + X.nbytes:
-            # Reading what is gone would end the process.
+            # Accessing a truncated memory map would crash the process.
             raise DamagedFileError(
-                f"{self.name} has become shorter since it was opened: do not change it while it is "
+                f"{self.name} was truncated after it was opened: do not change it while it is "
                 "being read"
             )
         some = self._X if rows is None else self._X[rows]
@@ -64,7 +64,7 @@ class ArraySource(Source):
         return self._parts(block_rows(self._row_bytes))
 
     def _parts(self, step: int) -> Iterator[tuple[int, np.ndarray]]:
-        # Nothing is read, so there are no larger pieces to cut.
+        # Slices of an array cost nothing, so no larger pieces need to be read and cut.
         for part in row_blocks(len(self._X), step):
             yield part.start, self._taken(part)
 
@@ -91,7 +91,7 @@ class SparseSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Open an array of any kind, sparse ones included, a list, or an open ``np.load(...)``."""
+    """Open a dense or sparse array, a list, or the open archive returned by ``np.load``."""
     if is_from(X, "numpy", "NpzFile"):
         name = str(X.zip.filename or "X")
         member = choose_member(key, _members(X.zip), name)
@@ -102,7 +102,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
     refuse_non_numbers(X)
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         X = np.from_dlpack(X)
-    # Subclasses other than memory maps slice in their own ways.
+    # Other subclasses, such as np.matrix, are converted because they may slice differently.
     return ArraySource(X if type(X) is np.memmap else as_array(X, "X"), columns=columns)
 
 
@@ -152,7 +152,7 @@ def _members(archive: zipfile.ZipFile) -> Members:
             is_old = layout.read_magic(file) == (1, 0)
             read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
             shape, _, dtype = read(file)
-        # A forged header could ask for any memory.
+        # A forged header could request an arbitrary amount of memory.
         if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
             raise DamagedFileError(f"{archive.filename}::{name} is truncated")
         members[name.removesuffix(".npy")] = (shape, dtype)
@@ -160,13 +160,8 @@ def _members(archive: zipfile.ZipFile) -> Members:
 
 
 def check_inside(matrix: Any) -> None:
-    """Reject a compressed sparse array that would be read or written outside its arrays.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError if the indices of a CSR array point outside its arrays."""
     matrix.check_format(full_check=True)
-    # Which SciPy does not look at if the last of them says that nothing is stored.
+    # SciPy skips this check if the last row pointer is 0.
     if (np.diff(matrix.indptr) < 0).any():
         raise ValueError("its rows run backward")

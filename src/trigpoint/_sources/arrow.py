@@ -1,4 +1,4 @@
-"""Columns of numbers in Arrow's formats: Parquet files and folders, Tables and Datasets."""
+"""Numeric columns of Parquet files and folders, and of pyarrow Tables and Datasets."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,14 +19,14 @@ from trigpoint._sources.problems import naming_errors
 
 SUFFIXES = (".parquet", ".pq")
 
-# Batches are converted one by one, so they are kept small.
+# Rows per batch. Batches are converted one at a time, so small ones save memory.
 BATCH_ROWS = 2**16
 
-# Rows that show what the columns of a file hold.
+# Rows read to infer what the columns of a file hold.
 _HEAD_ROWS = 1000
 
-# Yields (number of the first row, record batch) from positions of columns, a number of rows and the
-# ascending row numbers that are wanted, or None.
+# Takes column positions, the rows per batch, and the requested row numbers in ascending order (None
+# for all); yields (number of the first row, record batch).
 Batches = Callable[[list[int], int, np.ndarray | None], Iterator[tuple[int, Any]]]
 
 
@@ -35,9 +35,9 @@ class ParquetFiles:
     """A Parquet file, or the files of a folder in sequence."""
 
     groups: list[tuple[Path, list[int]]]  # Each file and the number of rows in its row groups.
-    names: list[str]  # Names of the columns, which all files share, in the order of the first.
-    types: list[list[Any]]  # The types of each column, one for each file.
-    labels: set[int]  # Columns in which pandas keeps its index.
+    names: list[str]  # Column names shared by all files, in the order of the first file.
+    types: list[list[Any]]  # For each column, its type in each file.
+    labels: set[int]  # Columns in which pandas stores its index.
 
     @property
     def n(self) -> int:
@@ -57,11 +57,12 @@ class ParquetFiles:
     def batches(
         self, columns: list[int], at_once: int, rows: np.ndarray | None
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (first row, record batch) of some columns, without row groups of no wanted row."""
+        """Yield (first row, record batch) of some columns, skipping row groups without `rows`."""
         first = 0
         wanted = [self.names[number] for number in columns]
         for path, sizes in self.groups:
-            # Memory-mapped: otherwise whole columns of a row group are read before the first batch.
+            # Without a memory map, pyarrow reads whole columns of a row group before the first
+            # batch.
             with opened_parquet(path, memory_map=True) as opened:
                 for group, size in enumerate(sizes):
                     if rows is None or np.diff(np.searchsorted(rows, (first, first + size)))[0]:
@@ -69,7 +70,7 @@ class ParquetFiles:
                         for batch in opened.iter_batches(
                             batch_size=at_once, row_groups=[group], columns=wanted
                         ):
-                            # The reader gives them in the order of the file.
+                            # The reader returns columns in file order.
                             yield start, batch.select(wanted)
                             start += batch.num_rows
                         if start != first + size:
@@ -83,8 +84,8 @@ class ParquetFiles:
 class ArrowSource(Source):
     """Points in the columns of Arrow record batches.
 
-    `names` and `types` are those of all columns, see `ParquetFiles`; `labels` are columns of row
-    labels, which are left out if `columns` is None.
+    `names` and `types` describe all columns, as in `ParquetFiles`; `labels` are columns of row
+    labels, which are omitted if `columns` is None.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class ArrowSource(Source):
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> np.ndarray:
         values = np.empty((piece.num_rows, self.columns.count), dtype=self.dtype)
-        # A fitted precision may be less than the one stored.
+        # Values may overflow when stored as float64 but fitted as float32.
         with np.errstate(over="ignore", invalid="ignore"):
             for j, column in enumerate(piece.columns):
                 if column.null_count:
@@ -145,7 +146,7 @@ class ArrowSource(Source):
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ArrowSource:
-    """Open points in the columns of a Parquet file, or of a folder of them in sequence."""
+    """Open a Parquet file, or a folder of Parquet files, concatenated."""
     refuse_key(key, str(path))
     files = parquet_table(path)
     return ArrowSource(
@@ -154,7 +155,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> ArrowSource:
 
 
 def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowSource:
-    """Open points in the columns of a pyarrow Table or Dataset."""
+    """Open a pyarrow Table or Dataset."""
     name = name or type(X).__name__
     refuse_key(key, name)
     names, types, labels = _merged([(name, X.schema)])
@@ -163,7 +164,7 @@ def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowS
 
 
 def parquet_table(path: Path) -> ParquetFiles:
-    """Read the headers of a Parquet file, or of the visible ones of a folder by name."""
+    """Read the metadata of a Parquet file, or of the non-hidden ones in a folder, by name."""
     files = [path]
     if path.is_dir():
         found = (file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
@@ -181,7 +182,7 @@ def parquet_table(path: Path) -> ParquetFiles:
 
 @contextmanager
 def opened_parquet(path: Path, memory_map: bool = False) -> Iterator[Any]:
-    """Open a Parquet file; errors while it is open name it."""
+    """Open a Parquet file, and name it in errors raised while it is open."""
     reader = pyarrow.parquet.ParquetFile
     with naming_errors(str(path), "Parquet"), reader(path, memory_map=memory_map) as opened:
         yield opened
@@ -194,7 +195,7 @@ def _batches(
     if hasattr(data, "num_rows"):
         found = data.select(columns).to_batches(max_chunksize=at_once)
     else:
-        # By default, it reads many batches of many files ahead.
+        # By default, pyarrow prefetches many batches of many files.
         names = [data.schema.names[number] for number in columns]
         options = {"batch_readahead": 1, "fragment_readahead": 1}
         found = data.to_batches(columns=names, batch_size=at_once, **options)
@@ -205,7 +206,7 @@ def _batches(
 
 
 def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[Any]], set[int]]:
-    """Return the names of the columns of all files, their types in each, and index columns."""
+    """Return the shared column names, the type of each column per file, and the index columns."""
     first_label, first = schemas[0]
     for label, schema in schemas:
         doubled = sorted({name for name in schema.names if schema.names.count(name) > 1})

@@ -1,6 +1,6 @@
 """Atomic output: a new file appears complete or not at all.
 
-It is written under an unpredictable name in the same folder and then moved.
+The file is written under an unpredictable name in the same folder and then renamed.
 """
 
 import errno
@@ -15,15 +15,15 @@ from trigpoint._common.errors import ParameterValueError
 
 _PREFIX = ".trigpoint-"
 
-# Errors of file systems that have no hard links.
+# Errors raised by file systems without hard links.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
-    """Yield the path of an empty file, which becomes `path`, or the target of a link, at the end.
+    """Yield the path of an empty temporary file, which is finally moved to `path`.
 
-    `replace` says whether a file that exists at the end is replaced.
+    Links are followed. `replace` says whether to replace a file that exists by then.
     """
     name, target = os.fspath(path), check_target(path)
     partial: Path | None = None
@@ -32,7 +32,7 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
         partial = Path(made)
         os.close(descriptor)
         yield partial
-        # Windows does not flush what was opened for reading.
+        # Windows does not flush files opened for reading only.
         _sync(partial, os.O_RDWR)
         partial.chmod(0o666 & ~_umask())
         _move(partial, target, replace)
@@ -50,22 +50,22 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
-    """Return the target of a path, without links; refuse one that somebody else has planted.
+    """Resolve the links of a path; refuse a link that another user may have planted.
 
-    In a sticky folder, such as /tmp, everybody can create a link to a file that only we can write.
+    In a sticky folder, such as /tmp, anyone can create a link to a file that only we can write.
     """
     link = Path(path)
-    # Windows has no users of this kind, and no sticky folders.
+    # Windows has neither sticky folders nor user ids.
     is_shared = link.is_symlink() and link.parent.stat().st_mode & stat.S_ISVTX
     if is_shared and link.lstat().st_uid != os.geteuid():
-        raise PermissionError(f"{path} is a link of another user: write to another name")
+        raise PermissionError(f"{path} is a link created by another user: write to another name")
     return Path(os.path.realpath(path))
 
 
 def check_target(path: str | os.PathLike[str], reading: Iterable[Path] = ()) -> Path:
-    """Return where a path leads, or reject one that cannot be written.
+    """Return the resolved path, or reject one that cannot be written.
 
-    `reading` are files and folders that are being read and must not be overwritten.
+    `reading` lists files and folders that are being read and must not be overwritten.
     """
     name, target = os.fspath(path), followed(path)
     folder = target.parent
@@ -96,20 +96,21 @@ def _move(partial: Path, target: Path, replace: bool) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # The name is taken first, so that no other file can be replaced.
+        # Claim the name first, so that no existing file can be replaced.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         os.replace(partial, target)
 
 
 def _umask() -> int:
-    # It can only be read by setting it. Files that other threads create meanwhile are private.
+    # The umask can only be read by setting it. Files that other threads create meanwhile are
+    # private.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _sync(path: Path, mode: int) -> None:
-    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    """Flush the content of a file, or the entries of a folder, to disk."""
     descriptor = os.open(path, mode)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Base class of sources of points, and the description of their columns."""
+"""Base class of sources, and the description of their columns."""
 
 import zipfile
 import zlib
@@ -24,13 +24,13 @@ from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_
 from trigpoint._sources.choosing import choose_columns, listed_names
 from trigpoint._sources.writers import Output, open_output
 
-# Raised by readers for files that are truncated, damaged or gone since they were opened.
+# Errors raised by readers for files that were truncated, damaged or deleted after opening.
 _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
-# Bytes of the column number of a stored value.
+# Bytes per column index of a sparse array.
 _INDEX_BYTES = 4
 
-# So many rows show the scale of all.
+# Number of rows from which the overall scale is estimated.
 _SCALE_ROWS = 1000
 
 
@@ -52,13 +52,13 @@ class Source(ABC):
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name used in messages.
     path : Path or None
         The file or folder that is read.
     columns : Columns
     n : int
-        Number of rows. Text files and Dask collections of unknown chunk sizes are read once to
-        count them.
+        Number of rows. Text files, and Dask collections with unknown chunk sizes, are read once to
+        count their rows.
 
     Examples
     --------
@@ -72,9 +72,9 @@ class Source(ABC):
            [4., 5.]])
     """
 
-    # A new kind of source implements `_pieces`. Its pieces are whatever is read at once: `_cut`
-    # takes some of the rows of one, and `_values` turns what is left into an array, dense or
-    # sparse, of any numeric type and memory order. Conversion and checks are done here.
+    # A subclass implements `_pieces`. A piece is whatever is read at once: `_cut` selects some of
+    # its rows, and `_values` turns the selection into an array, dense or sparse, of any numeric
+    # type and memory order. This class converts and checks the values.
 
     path: Path | None = None
 
@@ -84,7 +84,7 @@ class Source(ABC):
             self.n = n
 
     def __repr__(self) -> str:
-        # It may not have been counted.
+        # The rows may not have been counted yet.
         n = self.__dict__.get("n", "?")
         return f"<{type(self).__name__} {self.name} ({n}, {self.columns.count}) {self.dtype}>"
 
@@ -113,17 +113,17 @@ class Source(ABC):
         return self.columns.dtype
 
     def array(self) -> np.ndarray | None:
-        """Return all points as an array or memory map, values unchecked.
+        """Return all points as an array or memory map, with values unchecked.
 
-        None if that would need reading or conversion.
+        Returns None if the points would have to be read or converted.
         """
         return None
 
     def take(self, rows: np.ndarray | None) -> Points:
-        """Return the rows of these ascending numbers, checked, in one pass; None returns all.
+        """Return the given rows, or all if None, in one pass, with values checked.
 
-        The result is a C-contiguous array of `dtype`, or a CSR array if the columns are sparse. It
-        may be the caller's own array, so it must not be changed.
+        `rows` are ascending row numbers. The result is a C-contiguous array of `dtype`, or a CSR
+        array if the columns are sparse. It may share memory with the input, so do not modify it.
 
         Raises
         ------
@@ -137,12 +137,12 @@ class Source(ABC):
         return points
 
     def blocks(self) -> Iterator[tuple[int, Points]]:
-        """Yield (number of the first row, rows) in order; blocks are as `take` returns them."""
+        """Yield (number of the first row, block) in order, each block as `take` returns it."""
         for first, piece in self._walk():
             yield first, checked(self._values(piece, first), self.columns, self.name, first)
 
     def matching(self, columns: Columns) -> "Source":
-        """Return the same source with fitted columns, which decide precision and sparseness."""
+        """Return this source with the precision and sparseness of fitted columns."""
         own = self.columns
         if own.count != columns.count:
             raise ParameterValueError(
@@ -153,7 +153,7 @@ class Source(ABC):
         if own.names and columns.names and own.names != columns.names:
             raise ParameterValueError(
                 f"{self.name} has columns {listed_names(own.names)}, but the model was fitted with "
-                f"{listed_names(columns.names)}: pass those, in that order, as in "
+                f"{listed_names(columns.names)}: pass these columns in this order, as in "
                 "tp.open_source(X, columns=model.feature_names_in_)",
                 "columns",
             )
@@ -170,12 +170,12 @@ class Source(ABC):
         report: Report | None = None,
         device: Any = None,
     ) -> tuple[Any, int]:
-        """Apply a model to all rows; return their coordinates, and how many are far.
+        """Apply a model to all rows; return their coordinates and the number of far points.
 
         The model takes a block and the number of its first row, and returns coordinates and a mask
         of points far from all landmarks. It has ``columns``, ``n_components`` and ``step``, the
-        number of rows to pass at once. `out` is a path or an `Output`, and the path of the file is
-        returned; PyTorch computes if there is a `device`.
+        number of rows to pass at once. If `out` is a path or an `Output`, the path of the written
+        file is returned instead of coordinates. With a `device`, PyTorch computes.
         """
         mapped: Any = self._mapped(model, n_threads)
         there = None if device is None else resolve_device(device)
@@ -210,7 +210,7 @@ class Source(ABC):
             block = checked(self._values(piece, first), self.columns, self.name, first)
             return first, *applied(model, block, first)
 
-        # Parts run in parallel, so matrix products within them use one thread.
+        # Parts run in parallel, so each uses one BLAS thread.
         with one_blas_thread():
             yield from thread_map(apply, self._parts(model.step), n_threads)
 
@@ -221,24 +221,24 @@ class Source(ABC):
                 yield first + part.start, self._cut(piece, part)
 
     def _walk(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield (first row, piece); pieces without any of `rows` may be left out."""
+        """Yield (first row, piece); pieces without any of `rows` may be skipped."""
         done = 0
         try:
             for first, piece in self._pieces(rows):
                 done = first + _length(piece)
                 yield first, piece
-                # Released before the next piece is read.
+                # Release the piece before the next one is read.
                 del piece
         except _DAMAGE as error:
             raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
         if rows is None and done != self.n:
             raise DamagedFileError(
-                f"{self.name} gave {done} rows but had {self.n} when it was opened: it is "
+                f"{self.name} yielded {done} rows but had {self.n} when it was opened: it is "
                 "damaged, or was changed while it was being read"
             )
 
     def _taken(self, rows: np.ndarray | None) -> Any:
-        """Return all rows or some, as values of any type and memory order."""
+        """Return the given rows, or all if None, with any type and memory order."""
         n = self.n if rows is None else len(rows)
         result = np.empty((0 if self.columns.sparse else n, self.columns.count), self.dtype)
         found, done = [], 0
@@ -258,19 +258,22 @@ class Source(ABC):
                     result[done : done + len(dense)] = dense
             done += values.shape[0]
         if done != n:
-            raise DamagedFileError(f"{self.name} has only {done} of {n} rows that were asked for")
+            raise DamagedFileError(f"{self.name} has only {done} of {n} requested rows")
         return csr_array(vstack(found)) if found else result
 
     @abstractmethod
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
-        """Yield all rows in pieces, or at least those pieces that have some of `rows`."""
+        """Yield (first row, piece) in order; pieces without any of `rows` may be skipped."""
 
     def _cut(self, piece: Any, part: Any) -> Any:
-        """Return some rows of a piece, by a slice or by an array of positions."""
+        """Return some rows of a piece, given by a slice or an array of positions."""
         return piece[part]
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
-        """Return the values of a piece; `rows` is the number of its first row, or of all rows."""
+        """Return the values of a piece.
+
+        `rows` is the number of its first row, or an array with the numbers of all its rows.
+        """
         del rows
         return piece
 
@@ -288,8 +291,8 @@ def described(
 ) -> tuple[int, np.ndarray | None, Columns]:
     """Check a table whose columns share a type, and choose columns as `choose_columns` does.
 
-    Returns the number of rows, the positions of the chosen columns, or None for all, and the
-    description of these.
+    Returns the number of rows, the positions of the chosen columns (None for all), and their
+    description.
     """
     n, count = check_shape(shape, name)
     kind, chosen = point_dtype(dtype, name), None
@@ -300,9 +303,10 @@ def described(
 
 
 def point_dtype(dtype: Any, what: str) -> np.dtype:
-    """Return the floating type that numbers of `dtype` are read as, or reject `what`.
+    """Return the floating-point type in which values of `dtype` are read, or reject `what`.
 
-    float32 and float64 are preserved; float16 becomes float32; integers and booleans float64.
+    float32 and float64 are preserved; float16 becomes float32; integers and booleans become
+    float64.
     """
     dtype = np.dtype(dtype)
     if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
@@ -341,11 +345,11 @@ def as_dense(values: Any) -> Any:
 
 
 def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) -> Points:
-    """Return points in the form that `columns` describe, all finite and of usable magnitude.
+    """Convert points as `columns` specifies, and check that they are finite and of usable size.
 
-    `rows` is the number of the first row, or the numbers of all rows.
+    `rows` is the number of the first row, or an array with the numbers of all rows.
     """
-    # A float64 may overflow where the fitted points were float32.
+    # Values may overflow if they are float64 but the model was fitted on float32.
     block: Any
     with np.errstate(over="ignore", invalid="ignore"):
         if columns.sparse:
@@ -354,20 +358,20 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
         else:
             dense = values if isinstance(values, np.ndarray) else as_dense(values)
             block = np.ascontiguousarray(dense, dtype=columns.dtype)
-            # The sum of finite values is nearly always finite, and needs no memory.
+            # The sum of finite values is nearly always finite, and needs no temporary array.
             finite = np.isfinite(block.sum())
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
             refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
-        # Points of one block may all be near the origin.
+        # All points of a single block may be near the origin.
         check_magnitude(block, name, may_be_tiny=True, rows=rows)
     return block
 
 
 def _canonical(values: Any, dtype: np.dtype) -> csr_array:
-    """Return rows with sorted and unique columns, and without stored zeros."""
+    """Return a CSR array with sorted, unique column indices and no explicit zeros."""
     block = csr_array(values).astype(dtype, copy=False)
     if not block.has_canonical_format or not block.data.all():
         block = block.copy()
@@ -377,7 +381,7 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 
 
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
-    """Return the coordinates of a block in the fitted precision, and the number of far points."""
+    """Apply a model to a block; return coordinates in the fitted precision, and the far count."""
     coordinates, far = model(block, first)
     coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -395,7 +399,7 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
 def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool:
     """Return whether points with this many stored values stay sparse.
 
-    Trees need dense points, and an array takes less memory if few values are zero.
+    Trees need dense points, and a dense array is smaller if few values are zero.
     """
     if shape[1] <= TREE_MAX_DIMENSION:
         return False

@@ -1,4 +1,4 @@
-"""Choice of an array by its key, and of columns by name or number."""
+"""Select an array by its key, and columns by name or number."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
@@ -12,10 +12,10 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 # Separates a file from the key of an array inside it.
 _KEY_MARK = "::"
 
-# Most names in a message, and most columns in a remedy, which is there to be pasted.
+# Maximum number of names in a message, and of columns in code that a message suggests.
 _LISTED, _PASTED = 20, 60
 
-# Names of columns that number the rows, which no message advises to take for points.
+# Names of columns that number the rows. Messages never suggest them as points.
 NUMBERING = ("id", "index")
 
 # Shapes and types of the arrays in a file, by name.
@@ -27,8 +27,8 @@ def choose_columns(
 ) -> np.ndarray:
     """Return the positions of the chosen columns in the requested order.
 
-    `columns` are names or numbers from 0. The source, which messages call `source`, has `n_columns`
-    columns, with `names` if they have any.
+    `columns` are names or numbers from 0. The source, called `source` in messages, has `n_columns`
+    columns, called `names` unless that is None.
     """
     are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
     wanted = list(columns) if are_many else [columns]
@@ -73,9 +73,9 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
 def refuse_columns(
     source: str, refused: Sequence[str], columns: Any, names: Sequence[str], numeric: Sequence[str]
 ) -> None:
-    """Reject columns, described in `refused`, that hold no numbers; offer the numeric ones.
+    """Reject the non-numeric columns described in `refused`; suggest numeric ones.
 
-    `columns` are those that were asked for, None if none were, and `names` those of all columns.
+    `columns` is what the user requested, or None, and `names` lists all columns.
     """
     if not refused:
         return
@@ -97,7 +97,7 @@ def refuse_columns(
 def choose_member(key: str | None, members: Members, source: str) -> str:
     """Return the name of the array that `key` selects.
 
-    Without a key, it is the only array, or the only two-dimensional one that holds numbers.
+    Without a key, choose the only array, or the only numeric two-dimensional one.
     """
     if not members:
         raise ParameterValueError(f"{source} holds no arrays", "X")
@@ -128,7 +128,7 @@ def tables_among(members: Members) -> list[str]:
 
 
 def key_place(source: str, key: str) -> str:
-    """Return an example of how to choose an array of a file or object."""
+    """Return example code that chooses an array of a file or object."""
     return f"'{source}::{key}'" if Path(source).exists() else f"tp.open_source(X, {key=})"
 
 
@@ -141,7 +141,7 @@ def refuse_key(key: str | None, source: str) -> None:
 
 
 def split_place(text: str) -> tuple[str, str | None]:
-    """Split ``"file::key"``; the key is None if `text` is the name of a file."""
+    """Split ``"file::key"``; the key is None if there is none or if `text` is an existing file."""
     if _KEY_MARK not in text or Path(text).exists():
         return text, None
     file, _, key = text.partition(_KEY_MARK)
@@ -149,10 +149,10 @@ def split_place(text: str) -> tuple[str, str | None]:
 
 
 def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
-    """Return `name` if it is one of `names`, or the only one if `name` is empty.
+    """Return `name` if it is one of `names`, or the only entry of `names` if `name` is empty.
 
-    `what` says in the singular what is chosen, and `place` is what precedes its name, as in
-    ``"table.csv::"``.
+    For messages, `what` is a singular noun for the entries, and `place` the prefix of a name, such
+    as ``"table.csv::"``.
     """
     file = place.partition(_KEY_MARK)[0]
     name = name or (names[0] if len(names) == 1 else "")
@@ -176,5 +176,5 @@ def listed(items: Iterable[object]) -> str:
 
 
 def listed_names(names: Iterable[object]) -> str:
-    """Join the first few names; those with commas are quoted, as in a file and in an option."""
+    """Join the first few names; quote names with commas, as CSV files and options do."""
     return listed(f'"{name}"' if "," in str(name) else name for name in names)

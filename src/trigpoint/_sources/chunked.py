@@ -1,4 +1,4 @@
-"""Arrays whose rows are read by slices, in chunks that are decoded as a whole."""
+"""Chunked arrays whose rows are read by slicing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,15 +12,15 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.base import Source, described, stays_sparse
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
 
-# Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
+# Maximum bytes of a chunk that is read whole; larger chunks are read, and decoded, several times.
 _BAND_BYTES = 256 * 2**20
 
 
 class ChunkedSource(Source):
     """Points in an object with `shape` and `dtype` whose rows can be sliced.
 
-    `open_rows` returns a context manager around the object: a file is opened for every pass, and
-    closed after it. `names` are those of all columns.
+    `open_rows` returns a context manager around the object, so that a file is opened and closed for
+    every pass. `names` lists all column names.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ChunkedSource(Source):
         n, self._chosen, found = described(shape, dtype, name, columns, names)
         self._row_bytes = shape[1] * dtype.itemsize
         if n_stored is not None:
-            # An estimate, with some of the columns.
+            # An estimate if only some columns were chosen.
             n_stored = int(n_stored) * found.count // shape[1]
             found = replace(found, sparse=stays_sparse(n_stored, (n, found.count), found.dtype))
         super().__init__(name, found, n)
@@ -72,7 +72,7 @@ def array_in(
     key: str | None,
     columns: Any,
 ) -> ChunkedSource:
-    """Open an array, or one of the arrays of a group or file, which `members` lists."""
+    """Open an array, or one of the arrays that `members` lists in a group or file."""
     with open_root() as root:
         member = None
         if hasattr(root, "shape"):

@@ -1,7 +1,7 @@
 """Dask arrays and DataFrames.
 
-`take` computes one task for each partition that has wanted rows, `map` is lazy. Both leave moving,
-repeating and placing of work to Dask, and no scheduler in particular is needed.
+`take` computes one task per partition that contains requested rows; `map` is lazy. Scheduling, data
+movement and retries are left to Dask, and any scheduler works.
 """
 
 import pickle
@@ -32,22 +32,22 @@ from trigpoint._sources.choosing import choose_columns, refuse_key
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
 
-# A model of more bytes goes to distributed workers directly, so that the graph stays small.
+# Larger models (in bytes) are scattered to distributed workers, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20
 
 _TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
 
-# Bytes of the partitions that are computed together where their results are used in order.
+# Bytes of partitions that are computed together when results are consumed in order.
 _BYTES_TOGETHER = 2**28
 
 
 class UnknownChunksWarning(ParameterWarning):
-    """Warning that the rows of a Dask collection had to be counted, which reads all of it."""
+    """Warning that counting the rows of a Dask collection required a full pass over it."""
 
 
 @dataclass(frozen=True)
 class _Partition:
-    """Position and size of a partition, for the task that checks it."""
+    """Position and declared size of a partition."""
 
     number: int
     first: int  # Its first row.
@@ -55,13 +55,13 @@ class _Partition:
     columns: Columns
 
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
-        """Return all or some rows of a partition; their values are still to be checked."""
+        """Return the given rows of a partition, or all if None, with values unchecked."""
         name = f"partition {self.number} of X, which begins at row {self.first},"
         declared = self.n, self.columns.count
         if np.shape(block) != declared:
             raise ParameterValueError(
-                f"{name} has shape {np.shape(block)}, but {declared} was announced: let partitions "
-                "have the sizes that they declare, or use X.compute_chunk_sizes()",
+                f"{name} has shape {np.shape(block)}, but {declared} was declared: correct the "
+                "declared chunk sizes, or use X.compute_chunk_sizes()",
                 "X",
             )
         if issparse(block) or not hasattr(block, "__array__"):
@@ -73,7 +73,7 @@ class _Partition:
 
 
 class DaskSource(Source):
-    """Points in the partitions of a Dask array, in one chunk along the columns."""
+    """Points in a Dask array with a single chunk along the columns."""
 
     def __init__(self, array: Any, columns: Columns) -> None:
         super().__init__("X", columns)
@@ -84,7 +84,7 @@ class DaskSource(Source):
 
     @cached_property
     def _sizes(self) -> list[int]:
-        """Number of rows of each partition, counted if it is not known."""
+        """Number of rows of each partition, counted if unknown."""
         import dask
 
         warn_user(
@@ -116,7 +116,7 @@ class DaskSource(Source):
                 places = rows[slice(*np.searchsorted(rows, (part.first, part.first + part.n)))]
                 places = places - part.first
             if part.n if places is None else len(places):
-                # Only these rows travel.
+                # Only the requested rows leave the worker.
                 tasks.append(dask.delayed(part.rows)(blocks[part.number], places))
         found = dask.compute(*tasks)
         return np.concatenate([np.empty((0, self.columns.count), self.dtype), *found])
@@ -132,7 +132,7 @@ class DaskSource(Source):
             yield part.first, values
 
     def _computed(self, tasks: Sequence[Any], row_bytes: int) -> Iterator[np.ndarray]:
-        """Yield the results of tasks, one per partition, in order; a few are computed together."""
+        """Yield the results of tasks, one per partition, in order; compute several at a time."""
         import dask
 
         at_once = block_rows(row_bytes * max(self._sizes), _BYTES_TOGETHER)
@@ -144,7 +144,7 @@ class DaskSource(Source):
     ) -> tuple[Any, int]:
         """Return the coordinates of all rows as a lazy Dask array, or write them to a file.
 
-        The number of far points is not known, and given as 0.
+        The number of far points is unknown and returned as 0.
         """
         if resolve_device(device) is not None:
             raise ParameterValueError(
@@ -178,7 +178,7 @@ class DaskSource(Source):
 def _coordinates(
     block: Any, *, job: tuple[Any, list[_Partition]], block_id: tuple[int, int]
 ) -> np.ndarray:
-    """Compute the coordinates of one partition; Dask runs as many at once as it has threads."""
+    """Compute the coordinates of one partition; the parallelism is Dask's."""
     model, part = job[0], job[1][block_id[0]]
     points = checked(part.rows(block), part.columns, "X", part.first)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
@@ -189,7 +189,7 @@ def _coordinates(
 
 
 def _shared(job: Any) -> Any:
-    """Share a model between the tasks of a graph, large ones through the workers."""
+    """Share a model between the tasks of a graph; scatter a large one to the workers."""
     import dask
 
     if len(pickle.dumps(job, protocol=5)) > _MODEL_IN_GRAPH:
@@ -200,7 +200,7 @@ def _shared(job: Any) -> Any:
         except (ImportError, ValueError):
             pass
         else:
-            # On every worker, so that it outlives any of them.
+            # A copy on every worker survives the loss of any worker.
             return dask.delayed(client.scatter(job, broadcast=True, hash=False))
     return dask.delayed(job, name=f"trigpoint-model-{uuid.uuid4().hex}", traverse=False)
 
@@ -209,7 +209,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     """Open a Dask array or DataFrame; only its metadata is used."""
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
-        # What pandas makes of a partition tells names, types and columns without numbers.
+        # An example partition reveals column names, types and non-numeric columns.
         found = from_pandas(X._meta_nonempty, columns, "X").columns
         if columns is not None:
             labels = list(map(str, X.columns))
@@ -225,7 +225,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     if not isinstance(X._meta, np.ndarray):
         chunk = type(X._meta).__name__
         raise ParameterTypeError(f"X has chunks of type {chunk}: {_TO_ARRAYS}", "X")
-    # The number of rows may not be known.
+    # Check one row, because the number of rows may be unknown.
     _, chosen, found = described((1, X.shape[1]), X.dtype, "X", columns)
     X = X if chosen is None else X[:, chosen]
     return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), found)

@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, and labeled arrays of xarray."""
+"""pandas and polars DataFrames, and xarray DataArrays."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from trigpoint._sources.problems import is_from
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Open the columns of a data frame, or a labeled array."""
+    """Open a data frame or a labeled array."""
     name = type(X).__name__
     refuse_key(key, name)
     if is_from(X, "pandas", "DataFrame"):
@@ -53,9 +53,9 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
 
 
 def _number_type(column: Any) -> np.dtype | None:
-    """Return the NumPy type that a column of numbers is read as; None for other columns."""
+    """Return the NumPy type in which a numeric column is read; None for other columns."""
     kind = column.dtype
-    # The types of pandas that allow missing values or store few know the type of the values.
+    # Nullable and sparse pandas types expose the NumPy type of their values.
     dtype = getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind))
     if isinstance(dtype, np.dtype) and dtype.kind in "iub":
         return np.dtype(np.float64)

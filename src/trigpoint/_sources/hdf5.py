@@ -28,7 +28,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> ChunkedSource:
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[Any]:
-    """Open a file for reading; errors until it is closed name it."""
+    """Open a file for reading, and name it in errors raised until it is closed."""
     h5py = require("h5py", f"reading {path}")
     with naming_errors(str(path), "HDF5"), h5py.File(path, "r") as file:
         yield file
@@ -45,7 +45,7 @@ def hdf5_members(group: Any) -> Members:
     found = {}
 
     def note(member: str, node: Any) -> None:
-        # Groups have no shape, and neither does an empty dataset.
+        # Groups have no shape; the shape of an empty dataset is None.
         if getattr(node, "shape", None) is not None:
             found[member] = (node.shape, node.dtype)
 

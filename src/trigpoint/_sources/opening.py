@@ -1,4 +1,4 @@
-"""Recognize the format of points, and open them."""
+"""Recognize the format of points, and open the matching source."""
 
 import importlib
 import os
@@ -17,16 +17,16 @@ from trigpoint._sources.problems import check_is_file, is_from
 
 
 class Format(NamedTuple):
-    """A module of this package that reads files, objects or both; it is imported when needed.
+    """A lazily imported module of this package that reads files, objects or both.
 
-    It has ``from_path(path, key, columns)`` if it reads files, ``from_object(X, key, columns)`` if
-    it reads objects, and ``members(path)`` if a file may hold several arrays.
+    The module defines ``from_path(path, key, columns)`` if it reads files, ``from_object(X, key,
+    columns)`` if it reads objects, and ``members(path)`` if a file may hold several arrays.
     """
 
     module: str
-    suffixes: tuple[str, ...] = ()  # Endings of the names of files.
-    package: str = ""  # The library that the objects come from.
-    classes: tuple[str, ...] = ()  # Names of their classes there.
+    suffixes: tuple[str, ...] = ()  # File name suffixes.
+    package: str = ""  # Library that defines the objects.
+    classes: tuple[str, ...] = ()  # Names of the objects' classes.
 
     def load(self) -> Any:
         """Import the module."""
@@ -53,7 +53,7 @@ _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
 def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Source:
-    """Open points for reading; at first only headers are read.
+    """Open points for reading; only headers are read at first.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
         folder of Parquet files. A path may include a key, as in ``"cells.h5ad::obsm/X_pca"``. Or an
         object: a NumPy array, NpzFile or list, a SciPy sparse array, an h5py Dataset, a zarr Array,
         a pyarrow Table or Dataset, a pandas or polars DataFrame, an xarray DataArray, an AnnData
-        object, a Dask array or DataFrame, a PyTorch tensor, or a `Source`, which is returned as it
-        is.
+        object, a Dask array or DataFrame, a PyTorch tensor, or a `Source`, which is returned
+        unchanged.
     key : str or None
-        Which of several arrays: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
-        ``obsm`` entry of AnnData. None takes the only array, or the only 2-D numeric array; in
+        Which of several arrays to open: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or
+        an ``obsm`` entry of AnnData. None selects the only array, or the only 2-D numeric array; in
         AnnData, X.
     columns : str, int, sequence of them, or None
         Columns to read, in this order, by number or, if they have names, by name.
@@ -81,7 +81,8 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     Raises
     ------
     ImportError
-        If a file needs a library that is not installed; the message says how to install it.
+        If reading a file requires a library that is not installed; the message says how to install
+        it.
     FileNotFoundError
         If there is no such file.
     ValueError
@@ -128,7 +129,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     if reset and hasattr(estimator, "anndata_key_"):
         del estimator.anndata_key_
     if is_place or is_annotated or library in _OPENED:
-        # Cells have several representations; those that were fitted are meant.
+        # AnnData holds several representations; open the one that the estimator was fitted to.
         source = open_source(
             X, key=getattr(estimator, "anndata_key_", None) if is_annotated else None
         )
@@ -149,7 +150,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
             dtype="numeric",
             ensure_all_finite=False,
             ensure_min_samples=_FEWEST_ROWS if reset else 1,
-            # A data frame is opened as it is: its columns may have several types.
+            # Data frames are converted by their source, because column types may differ.
             skip_check_array=is_frame,
         )
         source = open_source(X if is_frame else checked)
@@ -170,7 +171,7 @@ def _open_path(text: str, key: str | None, columns: Any) -> Source:
         raise ParameterValueError(f"{text!r} lacks a file or a key: write it as 'file::key'", "X")
     if carried and key is not None:
         raise ParameterValueError(
-            f"{text!r} includes a key, so {key=} has no place: give only one", "key"
+            f"{text!r} already includes a key, so {key=} is ambiguous: give only one", "key"
         )
     path = Path(file)
     check_is_file(path)
@@ -189,20 +190,20 @@ def format_of(path: Path) -> Format:
             name = ".parquet"
         else:
             raise ParameterValueError(
-                f"{path} is a folder that is neither a Zarr array or group nor has Parquet files "
-                "(.parquet, .pq) in it",
+                f"{path} is a folder that is neither a Zarr array or group nor contains Parquet "
+                "files (.parquet, .pq)",
                 "X",
             )
     for known in FORMATS:
         if known.suffixes and name.endswith(known.suffixes):
             return known
-    remedy = f"files that can be read are {', '.join(s for f in FORMATS for s in f.suffixes)}"
+    remedy = f"choose one of {', '.join(s for f in FORMATS for s in f.suffixes)}"
     if path.suffix.lower() in _SPREADSHEETS:
         remedy = "save the table as CSV"
     raise ParameterValueError(f"{path} has an unknown suffix: {remedy}", "X")
 
 
 def stored_arrays(path: Path) -> Members:
-    """Return the arrays in a file of several; none for other files."""
+    """Return the arrays in a file that can hold several; empty for other formats."""
     module = format_of(path).load()
     return module.members(path) if hasattr(module, "members") else {}

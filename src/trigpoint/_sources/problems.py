@@ -1,4 +1,4 @@
-"""Errors of files, and imports of optional libraries."""
+"""Report errors of files, and import optional libraries."""
 
 import importlib
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from typing import Any
 
 from trigpoint._common.errors import DamagedFileError, ParameterError, ParameterValueError
 
-# What to install where that is not the package itself.
+# What to pip install if it differs from the package name.
 _INSTALL = dict.fromkeys(("dask", "distributed"), "'dask[array]' distributed")
 
 
 def check_is_file(path: Path) -> None:
-    """Reject what does not exist, and what is neither a file nor a folder."""
+    """Reject a path that does not exist or is neither a file nor a folder."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not (path.is_file() or path.is_dir()):
@@ -27,8 +27,8 @@ def check_is_file(path: Path) -> None:
 def naming_errors(name: str, kind: str) -> Iterator[None]:
     """Name the file in every error raised while it is read as `kind`, such as "HDF5".
 
-    Which errors a library raises for damaged files depends on the library and its version, so all
-    of them become `DamagedFileError`. Errors of this package name the file already.
+    The errors that libraries raise for damaged files vary between libraries and versions, so they
+    all become `DamagedFileError`. Errors of this package already name the file.
     """
     try:
         yield
@@ -44,13 +44,13 @@ def naming_errors(name: str, kind: str) -> Iterator[None]:
         raise DamagedFileError(f"{name} cannot be read as {kind}: {error}") from error
     except Exception as error:
         reason = str(error) or type(error).__name__
-        # NumPy advises allowing pickles, which can run code.
+        # NumPy's message suggests allowing pickles, which can run code.
         reason = "it holds objects" if "pickle" in reason else reason
         raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error
 
 
 def require(module: str, task: str) -> Any:
-    """Import a module of an optional package, or say what to install for `task`."""
+    """Import a module of an optional package, or raise an error that says what to install."""
     package = module.split(".")[0]
     try:
         return importlib.import_module(module)
@@ -63,7 +63,7 @@ def require(module: str, task: str) -> Any:
 def is_from(thing: Any, package: str, *class_names: str) -> bool:
     """Return whether `thing` is an instance of a named class of `package`, or of a subclass.
 
-    The package is not imported: before it is, none of its objects can exist.
+    This does not import the package.
     """
     return any(
         base.__name__ in class_names and base.__module__.split(".")[0] == package

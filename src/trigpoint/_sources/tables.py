@@ -1,4 +1,4 @@
-"""Tables with columns of any kind: descriptions of columns, values of one, copies of rows."""
+"""Describe, read and copy tables with columns of any kind."""
 
 import csv
 import gzip
@@ -26,7 +26,7 @@ from trigpoint._sources.text import (
     usual_separator,
 )
 
-# Ends of the names of columns that count rows.
+# Names of columns that number the rows.
 _COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
 
 
@@ -38,7 +38,7 @@ class TableColumn(NamedTuple):
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a file or folder is a table, whose columns may hold text."""
+    """Return whether a path is a table in text or Parquet, whose columns may hold text."""
     if path.is_dir():
         return any(file.name.lower().endswith(SUFFIXES) for file in path.iterdir())
     return path.name.lower().endswith(SUFFIXES) or bool(text_suffix(path))
@@ -68,7 +68,7 @@ def _kind(column: Any, name: str) -> str:
     if types.is_integer(kind) and _COUNTER.fullmatch(name) and not column.null_count:
         numbers = column.to_numpy(zero_copy_only=False)
         steps = np.diff(np.sort(numbers) if name.lower() in NUMBERING else numbers)
-        # Consecutive numbers, or identifiers in any order.
+        # Consecutive numbers, or unique identifiers in any order.
         if len(numbers) and (steps > 0 if name.lower() in NUMBERING else steps == 1).all():
             return "row label"
     if holds_numbers(kind):
@@ -81,7 +81,7 @@ def _kind(column: Any, name: str) -> str:
 
 
 def read_values(place: str) -> np.ndarray:
-    """Read one column: numbers, datetime64, or text as objects; missing ones as NaN, NaT or None.
+    """Read one column as numbers, datetime64 or objects; missing values are NaN, NaT or None.
 
     `place` is ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``,
     ``.txt``, each also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
@@ -100,7 +100,7 @@ def read_values(place: str) -> np.ndarray:
     else:
         raise ValueError(f"{path} holds no readable column: give {VALUE_FORMATS}")
     if values.ndim != 1 and max(values.shape, default=0) != values.size:
-        raise ValueError(f"{place} has shape {values.shape}: pass one column, a value per point")
+        raise ValueError(f"{place} has shape {values.shape}: pass one column, one value per point")
     return values.ravel()
 
 
@@ -111,7 +111,7 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
             return loaded
         with loaded:
             values = loaded[choose_name(key, loaded.files, "array", f"{path}::")]
-            # What does not begin as an array comes as bytes.
+            # NumPy returns members without the .npy header as bytes.
             if not isinstance(values, np.ndarray):
                 raise ValueError("it is not an array")
             return values
@@ -131,16 +131,16 @@ def _table_values(path: Path, key: str) -> np.ndarray:
         column = column.cast(pyarrow.float64())
     elif pyarrow.types.is_nested(kind):
         raise ValueError(
-            f"column {names[number]!r} of {path}, of type {kind}, has no single values"
+            f"column {names[number]!r} of {path} has type {kind}: choose a column of single values"
         )
     values: np.ndarray = column.to_numpy()
     return values
 
 
 def typed(column: Any) -> Any:
-    """Convert text to numbers or dates, if all of it can be read as such."""
+    """Convert text to numbers or dates, if every value can be converted."""
     plain = pyarrow.compute.utf8_trim_whitespace(column)
-    # A number with a leading zero, such as 007, is a name.
+    # Values with a leading zero, such as 007, are identifiers.
     is_name = pyarrow.compute.match_substring_regex(plain, r"^[+-]?0\d")
     if column.null_count == len(column) or pyarrow.compute.any(is_name).as_py():
         return column
@@ -155,7 +155,7 @@ def typed(column: Any) -> Any:
 def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool = True) -> int:
     """Copy rows of a table, in the given order and with all columns, to text or Parquet.
 
-    The table is read once, front to back, and only the copied rows are held in memory. Returns the
+    The table is read in a single pass, and only the copied rows are held in memory. Returns the
     number of columns.
     """
     order = np.argsort(rows)
@@ -167,7 +167,7 @@ def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool 
         if low < high:
             places = pyarrow.array(ascending[low:high] - first)
             found.append(pyarrow.Table.from_batches([batch.take(places)]))
-    # Files of a folder may differ in number types.
+    # Numeric types may differ between the files of a folder.
     table = pyarrow.concat_tables(found, promote_options="permissive")
     table = table.take(pyarrow.array(np.argsort(order)))
     with atomic_write(target, replace=replace) as partial:

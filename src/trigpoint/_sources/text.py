@@ -24,7 +24,7 @@ from trigpoint._sources.problems import naming_errors
 SUFFIXES = (".csv", ".tsv", ".txt")
 # Possible separators by suffix; the first one that occurs in the first line is used.
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t,;| "}
-# Comments, and the line that tells a spreadsheet what separates columns.
+# Starts of comments, and of the line that tells Excel which separator is used.
 _NOT_ROWS = ("#", "sep=")
 
 MISSING = [
@@ -33,7 +33,7 @@ MISSING = [
 ]
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
-# Bytes that show the layout, rows of these, and bytes that are parsed at once.
+# Bytes and rows read to determine the layout, and bytes parsed at once.
 _HEAD_BYTES, _ROWS_SEEN, _BLOCK_BYTES = 2**20, 100, 2**22
 
 
@@ -50,14 +50,14 @@ class Layout:
 
     @property
     def labels(self) -> set[int]:
-        """The unnamed first column, in which pandas writes its index, if there is one."""
+        """Position of the unnamed first column in which pandas writes its index, if any."""
         return {0} if self.names and not self.names[0] and self.n_columns > 1 else set()
 
     def head(self) -> Any:
         """Return the first rows of all columns as a record batch, with inferred types."""
         for _, batch in self.batches(list(range(self.n_columns))):
             return batch
-        raise DamagedFileError(f"{self.path} has a header, and no rows to read below it")
+        raise DamagedFileError(f"{self.path} has a header but no rows to read below it")
 
     def stored(self, columns: list[int]) -> Iterator[tuple[int, Any]]:
         """Yield (first row, record batch) of some columns as text."""
@@ -69,7 +69,7 @@ class Layout:
         types: dict[int, Any] | None = None,
         at_once: int = 0,
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (first row, record batch) of some columns, whose types are inferred if None."""
+        """Yield (first row, record batch) of some columns; types are inferred if None."""
         convert = pyarrow.csv.ConvertOptions(
             include_columns=list(map(str, columns)),
             column_types={str(column): kind for column, kind in (types or {}).items()},
@@ -78,7 +78,7 @@ class Layout:
             decimal_point=self.decimal,
         )
         read = pyarrow.csv.ReadOptions(
-            # Numbers, because names may be given twice.
+            # Column numbers, because names may be duplicated.
             column_names=list(map(str, range(self.n_columns))),
             skip_rows=self.skipped,
             skip_rows_after_names=int(self.names is not None),
@@ -87,14 +87,14 @@ class Layout:
         parse = pyarrow.csv.ParseOptions(
             delimiter=self.separator,
             newlines_in_values=True,
-            # In a file of one column, a blank line is a missing value.
+            # In a single-column file, a blank line is a missing value.
             ignore_empty_lines=self.n_columns > 1,
         )
         first = 0
         with (
             naming_errors(str(self.path), "text"),
             self._bytes() as stream,
-            # Closed before the file, because it reads ahead.
+            # The reader prefetches, so it must be closed before the file.
             pyarrow.csv.open_csv(stream, read, parse, convert) as reader,
         ):
             for batch in reader:
@@ -119,7 +119,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
 class TextSource(ArrowSource):
     """Points in the rows of a text file, as float64.
 
-    If `columns` is None, the unnamed first column in which pandas writes its index is left out.
+    If `columns` is None, the unnamed first column in which pandas writes its index is omitted.
     """
 
     def __init__(self, layout: Layout, columns: Any) -> None:
@@ -145,7 +145,7 @@ class TextSource(ArrowSource):
             ) from error
 
     def _first_text(self, columns: list[int]) -> str:
-        """Find the first value of some columns that is not a number."""
+        """Describe the first value of some columns that is not a number."""
         as_text = dict.fromkeys(columns, pyarrow.string())
         for first, batch in self.layout.batches(columns, as_text):
             for label, column in zip(self._labels, batch.columns, strict=True):
@@ -167,7 +167,7 @@ class TextSource(ArrowSource):
 
 
 def _read_as(column: Any) -> Any:
-    """Return the type that a column is read as, from its first values."""
+    """Infer from its first values the type in which a column is read."""
     kind, types = column.type, pyarrow.types
     if types.is_integer(kind) or types.is_null(kind):
         return pyarrow.float64()
@@ -175,7 +175,10 @@ def _read_as(column: Any) -> Any:
 
 
 def are_mostly_numbers(column: Any) -> bool:
-    """Return whether a few words among numbers are mistakes, to be reported with their rows."""
+    """Return whether at least half of the values of a text column are numbers.
+
+    The remaining text then counts as mistakes, which are reported with their rows.
+    """
     if not pyarrow.types.is_string(column.type):
         return False
     some = [value for value in column[:_ROWS_SEEN].to_pylist() if value is not None]
@@ -183,24 +186,24 @@ def are_mostly_numbers(column: Any) -> bool:
 
 
 def is_number(field: str, decimal: str = ".") -> bool:
-    """Return whether a field is read as a number."""
+    """Return whether a field can be read as a number."""
     field = field.strip().replace(decimal, ".") if "." not in field or decimal == "." else "text"
     try:
         float(field)
     except ValueError:
         return False
-    # Python allows 1_000, which in a file is a name, and the digits of all scripts.
+    # Python also accepts 1_000, which is a name in a file, and non-ASCII digits.
     return "_" not in field and field.isascii()
 
 
 def text_suffix(path: Path) -> str:
-    """Return the suffix of a text file without .gz; empty for other kinds of files."""
+    """Return the suffix of a text file without .gz; empty for other files."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in SUFFIXES else ""
 
 
 def usual_separator(path: Path) -> str:
-    """Return the usual separator of columns in files with this suffix."""
+    """Return the usual column separator for a file with this suffix."""
     return _SEPARATORS[text_suffix(path)][0]
 
 
@@ -218,9 +221,9 @@ def read_layout(path: Path) -> Layout:
             break
         skipped += 1
     else:
-        raise DamagedFileError(f"{name} has no lines of numbers: there are no rows to read")
+        raise DamagedFileError(f"{name} has no data lines: there are no rows to read")
     separator = _separator(path, top)
-    # The limit of fields belongs to the whole process, so it is only ever raised.
+    # The field size limit is global to the process, so never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), 2 * _HEAD_BYTES))
     rows = csv.reader(chain([top], lines), delimiter=separator, skipinitialspace=separator == " ")
     with naming_errors(name, "text"):
@@ -233,7 +236,7 @@ def read_layout(path: Path) -> Layout:
     if names is None and len(fields) > 1 and fields == [str(j) for j in range(len(fields))]:
         warn_user(
             ParameterWarning(
-                f"the first line of {name} counts its columns and is read as a point: if it is a "
+                f"the first line of {name} numbers its columns and is read as a point: if it is a "
                 "header written by pandas, give the columns names that are not numbers"
             )
         )
@@ -247,7 +250,7 @@ def _first_lines(path: Path) -> list[str]:
     if b"\0" in raw:
         raise DamagedFileError(f"{name} has a NUL byte, so it is damaged or not text in UTF-8")
     try:
-        # The end may be in the middle of a character.
+        # An incremental decoder, because the last character may be cut.
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(raw)
     except UnicodeDecodeError as error:
         raise DamagedFileError(
@@ -262,7 +265,7 @@ def _opened(path: Path) -> Any:
 
 
 class _SingleBlanks(io.RawIOBase):
-    """Binary file whose runs of blanks become one, and none at the start or end of a line."""
+    """Binary file with runs of blanks collapsed to one and lines stripped of outer blanks."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._ready = file, b""
@@ -287,26 +290,26 @@ class _SingleBlanks(io.RawIOBase):
 
 
 def _have_decimal_commas(rows: list[list[str]]) -> bool:
-    """Return whether some numbers have a decimal comma, and none has a point."""
+    """Return whether some numbers have a decimal comma and none has a decimal point."""
     fields = [field for row in rows for field in row]
     has_comma = any(map(_DECIMAL_COMMA.fullmatch, fields))
     return has_comma and not any("." in field and is_number(field) for field in fields)
 
 
 def _separator(path: Path, line: str) -> str:
-    """Return the first of the usual separators that the line has outside quotes and numbers."""
+    """Return the first usual separator that occurs in the line outside quotes and numbers."""
     usual, unquoted = _SEPARATORS[text_suffix(path)], re.sub(r'"[^"]*"', "", line.strip())
-    # Where a semicolon separates columns, numbers may have decimal commas.
+    # If semicolons separate columns, numbers may have decimal commas.
     if ";" in usual and _have_decimal_commas([unquoted.split(";")]) and ";" in unquoted:
         return ";"
     return next((separator for separator in usual if separator in unquoted), usual[0])
 
 
 def _is_header(fields: list[str], below: list[str], decimal: str) -> bool:
-    """Return whether a first line has names, some of which may be whole numbers, such as years.
+    """Return whether the first line is a header; some names may be whole numbers, such as years.
 
-    If some fields are numbers, a name must stand above a number; a missing value is no name, except
-    in the first column, which pandas writes without one.
+    If some fields are numbers, at least one name must stand above a number. Missing values do not
+    count as names, except an empty first field, as pandas writes it.
     """
     numbers = [field for field in fields if is_number(field, decimal)]
     if not numbers:

@@ -1,6 +1,6 @@
-"""Tensors of PyTorch, and rows of the host that are mapped on a device.
+"""PyTorch tensors, and computation on a device for rows stored on the host.
 
-PyTorch is imported only once there is a tensor, or a device to compute on.
+PyTorch is imported only when there is a tensor, or a device to compute on.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._sources.base import Source, described
 from trigpoint._sources.choosing import refuse_key
 
-# Bytes of a block on a device: large enough that launching kernels takes no time in comparison.
+# Bytes of a block on a device: large enough to make the launch time of kernels negligible.
 _THERE_BYTES = 2**29
-# Bytes of a block that is copied to the host.
+# Bytes of a block copied to the host.
 _HERE_BYTES = 2**26
 
-# Blocks on a GPU at once: while one is computed, another is copied.
+# Blocks on a GPU at once, so that copying one overlaps with computing another.
 _STREAMS = 2
 
 
@@ -41,7 +41,7 @@ class TorchSource(Source):
         super().__init__("X", found, n)
 
     def array(self) -> np.ndarray | None:
-        """Return the tensor's own memory as an array, or None if that takes a conversion."""
+        """Return an array that shares the tensor's memory, or None if conversion is needed."""
         tensor = self._tensor
         if tensor.device.type != "cpu" or not tensor.is_contiguous() or self.columns.sparse:
             return None
@@ -69,10 +69,10 @@ class TorchSource(Source):
         report: Any = None,
         device: Any = None,
     ) -> tuple[Any, int]:
-        """Return the coordinates of all rows as a tensor on the same device, and how many are far.
+        """Return the coordinates of all rows as a tensor on the same device, and the far count.
 
-        Rows stay on their device, or are copied to `device`, block by block. Without a device, they
-        are mapped on the host.
+        Blocks of rows stay on their device, or are copied to `device`. Without a device, the host
+        computes the coordinates.
         """
         import torch
 
@@ -94,7 +94,7 @@ class TorchSource(Source):
                 block = self._checked_there(part, there)
                 coordinates, far = extended(block, part.start)
                 found[part] = coordinates
-                # No block waits for the count of the one before it.
+                # Count on the device, so that blocks do not wait for each other.
                 n_far = n_far + far.count_nonzero()
                 if report is not None:
                     report("points", part.stop, self.n)
@@ -109,7 +109,7 @@ class TorchSource(Source):
 
         dtype = getattr(torch, self.columns.dtype.name)
         block = self._tensor[part].to(device).to(dtype).contiguous()
-        # NaN spreads to both.
+        # NaN propagates to both extremes.
         extremes = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
         extremes[:, 0] = torch.stack(block.aminmax()).cpu().numpy()
         if not np.isfinite(extremes).all():
@@ -120,10 +120,10 @@ class TorchSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> TorchSource:
-    """Open a tensor, or an array of another library on a GPU, whose coordinates are a tensor."""
+    """Open a tensor, or the GPU array of another library; coordinates are returned as a tensor."""
     refuse_key(key, "X")
     if not is_tensor(X):
-        # PyTorch must be installed, and find a GPU.
+        # Raises an error unless PyTorch is installed and finds a GPU.
         resolve_device("cuda")
         import torch
 
@@ -141,12 +141,12 @@ def _on_host(tensor: Any) -> np.ndarray:
 def mapped_on_device(
     blocks: Iterable[tuple[int, Points]], model: Any, device: Any
 ) -> Iterator[tuple[int, np.ndarray, int]]:
-    """Map rows of the host on a device, block by block, for `Source.map`.
+    """Compute the coordinates of host rows on a device, block by block, for `Source.map`.
 
-    On a GPU, while one block is computed, the next is read and copied.
+    On a GPU, reading and copying a block overlaps with computing the previous one.
 
-    Yields (first row, coordinates, number of far points). ``model.to(device)`` is a function of a
-    tensor on the device and of the number of its first row.
+    Yields (first row, coordinates, number of far points). ``model.to(device)`` must return a
+    function of a tensor on the device and the number of its first row.
     """
     import torch
 
@@ -157,7 +157,8 @@ def mapped_on_device(
             (first, block), stream = job
             with torch.cuda.stream(stream):
                 there = block.to(device, non_blocking=True)
-                # What one stream prepares and others use is complete when the count is known.
+                # `int` waits for the stream, so work shared with other streams is complete when
+                # the lock is released.
                 with computing:
                     coordinates, far = extended(there, first)
                     n_far = int(far.count_nonzero())
@@ -168,7 +169,7 @@ def mapped_on_device(
 
 
 def _staged(block: Points, device: Any) -> Any:
-    """Copy a block to memory of the host that a GPU can read while it computes."""
+    """Copy a block to pinned host memory, from which a GPU can copy while it computes."""
     import torch
 
     if isinstance(block, csr_array):
@@ -184,7 +185,7 @@ def _staged(block: Points, device: Any) -> Any:
 
 
 def _streams(device: Any) -> list[Any]:
-    """Return the streams of a device, once its pending work is done."""
+    """Return the streams of a device after its pending work has finished."""
     import torch
 
     if device.type != "cuda":
@@ -195,20 +196,20 @@ def _streams(device: Any) -> list[Any]:
 
 @lru_cache
 def _kept_streams(device: Any) -> list[Any]:
-    """Return the same streams for all calls: cuBLAS keeps a workspace for each one."""
+    """Return the same streams on every call, because cuBLAS holds a workspace per stream."""
     import torch
 
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]
 
 
 def _usable(X: Any) -> Any:
-    """Return a tensor without its gradient; reject sparse and complex ones."""
+    """Return a tensor detached from its gradient; reject sparse and complex tensors."""
     import torch
 
     tensor = X.detach()
     if tensor.is_complex() or tensor.layout != torch.strided:
         what, remedy = "a sparse layout", "pass X.to_dense()"
         if tensor.is_complex():
-            what, remedy = "complex numbers", "pass real ones, such as torch.view_as_real(X) gives"
+            what, remedy = "complex numbers", "pass real numbers, such as torch.view_as_real(X)"
         raise ParameterTypeError(f"X is a tensor of {what}, which cannot be used: {remedy}", "X")
     return tensor

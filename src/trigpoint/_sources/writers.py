@@ -1,4 +1,4 @@
-"""Writers of .npy, .csv and .parquet files, block by block."""
+"""Write .npy, .csv and .parquet files block by block."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,25 +14,25 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.atomic import atomic_write, check_target, followed
 
-# Bytes of the rows that are written together; in Parquet, they are a row group.
+# Bytes of rows written at once; in Parquet, one row group.
 _TOGETHER_BYTES = 16 * 2**20
 
-# Writes rows to an open file.
+# Function that writes rows to an open file.
 Store = Callable[[np.ndarray], object]
-# Opens a file from its path, the shape and type of all rows, and the names of their columns.
+# Function that opens a file, given its path, the shape and type of all rows, and column names.
 Storing = Callable[[Path, tuple[int, int], np.dtype, list[str]], AbstractContextManager[Store]]
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file for points: ``.npy``, ``.csv``, ``.parquet`` or ``.pq``."""
+    """Output file for points: ``.npy``, ``.csv``, ``.parquet`` or ``.pq``."""
 
     path: str | os.PathLike[str]
-    replace: bool = True  # Whether to replace an existing file when the points are complete.
-    names: Sequence[str] | None = None  # Names of the columns; if None, x0, x1 and so on.
+    replace: bool = True  # Whether to replace an existing file once all points are written.
+    names: Sequence[str] | None = None  # Column names; if None, x0, x1 and so on.
 
     def check(self, reading: Path | None = None) -> Storing:
-        """Return what opens a file of this format, or raise an error before any work.
+        """Return the function that opens files of this format, or reject the output early.
 
         `reading` is a file or folder that is being read and must not be overwritten.
         """
@@ -59,7 +59,7 @@ class Output:
 
 
 def check_output(out: Any, X: Any = None) -> None:
-    """Reject `out` before any work if it cannot be written, or is what `X` is read from."""
+    """Reject `out` early if it cannot be written or if `X` is read from it."""
     output = out if isinstance(out, Output) else Output(out)
     reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
     output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
@@ -69,7 +69,7 @@ def check_output(out: Any, X: Any = None) -> None:
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
 ) -> Iterator["Writer"]:
-    """Yield a writer of blocks of rows; the file appears once all of `shape` are written.
+    """Yield a writer of blocks; the file appears once all rows of `shape` are written.
 
     `reading` is a file or folder that must not be written to.
     """
@@ -92,7 +92,7 @@ def open_output(
 class Writer:
     """Writer of rows to a new file; see `open_output`.
 
-    Rows are gathered, so that the file does not depend on the blocks that they came in.
+    Rows are buffered, so that the file does not depend on the size of the blocks.
     """
 
     def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype, store: Store) -> None:
@@ -105,7 +105,7 @@ class Writer:
         """Append rows."""
         if block.ndim != 2 or block.shape[1] != self.shape[1]:
             raise ValueError(
-                f"a block of shape {block.shape} was written to {self.path}: give rows of "
+                f"a block of shape {block.shape} was written to {self.path}: write rows of "
                 f"{self.shape[1]} columns"
             )
         self.rows_written += len(block)
@@ -119,7 +119,7 @@ class Writer:
                 self._flush()
 
     def finish(self) -> None:
-        """Write what is left, or reject a file in which rows are missing."""
+        """Flush the buffer, or raise an error if rows are missing."""
         self._flush()
         if self.rows_written != self.shape[0]:
             raise self._wrong_number()
@@ -132,7 +132,7 @@ class Writer:
     def _wrong_number(self) -> ValueError:
         return ValueError(
             f"{self.rows_written} rows were written to {self.path}, which was opened for "
-            f"{self.shape[0]}: nothing is kept"
+            f"{self.shape[0]}: the file was discarded"
         )
 
 
@@ -140,7 +140,7 @@ class Writer:
 def _npy(
     partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
 ) -> Iterator[Store]:
-    """Write a ``.npy`` file; a memory map would count as memory."""
+    """Write a ``.npy`` file, without a memory map, which would count toward memory limits."""
     layout = np.lib.format
     with partial.open("wb") as file:
         header = {"descr": layout.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
@@ -152,7 +152,7 @@ def _npy(
 def _arrow(
     partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
 ) -> Iterator[Store]:
-    """Write a named column for each coordinate, as Parquet or as text that restores every bit."""
+    """Write one named column per coordinate, as Parquet or as text that restores every bit."""
     import pyarrow.csv
     import pyarrow.parquet
 

@@ -1,4 +1,4 @@
-"""Zarr folders and archives, and zarr arrays and groups."""
+"""Zarr folders and archives, and open zarr arrays and groups."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
@@ -20,14 +20,14 @@ def from_object(X: Any, key: str | None, columns: Any) -> ChunkedSource:
     name = f"zarr {X.store_path}"
     source = array_in(lambda: nullcontext(X), zarr_members, name, key, columns)
     root = getattr(X.store, "root", None)
-    # Nothing may be written over the folder.
+    # Recorded so that output cannot overwrite the folder.
     source.path = None if root is None else Path(root)
     return source
 
 
 @contextmanager
 def open_zarr(path: Path) -> Iterator[Any]:
-    """Open a folder or an archive for reading; errors until it is closed name it."""
+    """Open a folder or archive for reading, and name it in errors raised until it is closed."""
     zarr = require("zarr", f"reading {path}")
     with naming_errors(str(path), "Zarr"):
         if path.is_dir():
@@ -45,7 +45,7 @@ def members(path: Path) -> Members:
 
 
 def zarr_members(node: Any) -> Members:
-    """Return the shapes and types of the arrays of a group; none if it is an array itself."""
+    """Return the shapes and types of the arrays of a group; empty for an array."""
     if not hasattr(node, "members"):
         return {}
     return {

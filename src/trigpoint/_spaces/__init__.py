@@ -1,8 +1,8 @@
-"""Distances as maps to Euclidean rows.
+"""Metrics, implemented as maps to Euclidean rows.
 
-A space is fitted on the pool, applied first by `transform`, and saved with the model. Everything
-behind it measures Euclidean distances and does not know which distance the user chose. To add a
-distance, add a class with a `name` to this file.
+A space is fitted on the pool, applied as the first step of `transform`, and saved with the model.
+All later stages compute Euclidean distances, whatever metric the user chose. To add a metric, add a
+class with a `name` to this file.
 """
 
 from collections.abc import Callable
@@ -17,37 +17,37 @@ from trigpoint._common.errors import DamagedFileError, ParameterTypeError, Param
 from trigpoint._neighbors.sparse import Points, dense_blocks, read_only, take_rows
 from trigpoint._numerics.blocks import row_blocks
 
-# Rows that column variances are summed over at once: a fixed number, so that every memory layout
-# gives the same bits.
+# Rows per partial sum of column variances. Fixed, so that results are bitwise identical for every
+# memory layout.
 _MEASURED_ROWS = 2**14
 
-# Relative differences that rounding alone may make.
+# Relative differences that rounding alone may cause.
 _ROUNDING = 1e-3
 
 
 class Space:
-    """A map from rows as users have them to rows whose Euclidean distance is the one they want.
+    """A map from the user's rows to rows whose Euclidean distance is the chosen metric.
 
     Attributes
     ----------
     name : str
-        What users pass as ``metric=``.
+        Value of the ``metric`` parameter.
     takes_sparse : bool
-        Whether rows may be sparse; they then stay sparse.
+        Whether rows may be sparse; if so, they stay sparse.
     """
 
     name: str
     takes_sparse = False
 
     def fit(self, rows: Points) -> Self:
-        """Learn what the map needs from the rows of the pool."""
+        """Fit the map to the rows of the pool."""
         return self
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
         """Return the Euclidean rows of a block, all of them finite.
 
-        `rows` says which rows of X these are, for error messages: the number of the first, or an
-        array of all numbers.
+        `rows` identifies the rows of X in error messages: the number of the first row, or an array
+        with the numbers of all rows.
         """
         found, name = self._map(block, rows), f"X under metric={self.name!r}"
         try:
@@ -63,7 +63,7 @@ class Space:
         return found
 
     def _refused(self, error: ParameterValueError) -> ParameterValueError:
-        """Return the error about Euclidean rows that are not usable."""
+        """Return the error to raise for unusable Euclidean rows."""
         return ParameterValueError(str(error), "metric")
 
     def _map(self, block: Points, rows: Any) -> Points:
@@ -71,16 +71,16 @@ class Space:
         raise NotImplementedError
 
     def width(self, n_columns: int) -> int:
-        """Return the number of Euclidean columns of rows with so many columns."""
+        """Return the number of Euclidean columns for rows with `n_columns` columns."""
         return n_columns
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What `fit` has learned, for a model file."""
+        """Fitted arrays, to be saved in a model file."""
         return {}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
-        """Restore a fitted space from its `arrays`, or raise a `DamagedFileError`."""
+        """Restore a fitted space from `arrays`, or raise a `DamagedFileError`."""
         del arrays, n_columns
         return cls()
 
@@ -92,7 +92,7 @@ class Space:
 
 
 class Euclidean(Space):
-    """Rows as they are."""
+    """Unchanged rows."""
 
     name = "euclidean"
     takes_sparse = True
@@ -109,7 +109,7 @@ class Euclidean(Space):
 
 
 class Cosine(Space):
-    """Rows scaled to unit length, whose distances order them by the angle between them."""
+    """Rows scaled to unit length, whose Euclidean distance increases with the angle."""
 
     name = "cosine"
     takes_sparse = True
@@ -136,7 +136,7 @@ class Cosine(Space):
 
 
 class Standardized(Space):
-    """Columns divided by their standard deviations, so that each has the same influence."""
+    """Columns divided by their standard deviations, so that each has equal influence."""
 
     name = "seuclidean"
 
@@ -149,13 +149,13 @@ class Standardized(Space):
         sums = np.zeros(rows.shape[1])
         squares = np.zeros(rows.shape[1])
         for part in row_blocks(len(rows), _MEASURED_ROWS):
-            # Measured from a row of the data: little is lost to rounding, and constant columns
-            # have a variance of exactly zero.
+            # Subtract a row of the data to reduce rounding errors and to give constant columns a
+            # variance of exactly zero.
             away = np.ascontiguousarray(rows[part]) - first
             sums += away.sum(axis=0)
             squares += (away * away).sum(axis=0)
         scales = np.sqrt(np.maximum(squares / len(rows) - (sums / len(rows)) ** 2, 0.0))
-        # A column whose scale is zero in the precision of the rows counts as constant.
+        # A column whose scale underflows in the precision of the rows counts as constant.
         self.scales = np.where(scales >= np.finfo(rows.dtype).tiny, scales, 1.0)
         return self
 
@@ -192,12 +192,12 @@ class Standardized(Space):
 
 
 class UserSpace(Space):
-    """An object of the user's own, with ``fit(rows)`` and ``__call__(rows)``.
+    """A user-defined object with ``fit(rows)`` and ``__call__(rows)``.
 
-    It is copied before it is fitted, so that a parameter of the estimator does not change. The rows
-    it gets may be the user's own array, so they are read-only. What it returns is checked. A model
-    file stores its name (its `name` attribute, or that of its class) and its `arrays`, if it has
-    any, and never the object.
+    The object is copied before fitting, because estimator parameters must not change. It receives
+    read-only rows, since they may share memory with the user's array, and its return values are
+    checked. A model file stores the object's name (its `name` attribute or its class name) and its
+    `arrays`, if any, but not the object itself.
     """
 
     def __init__(self, given: Any) -> None:
@@ -207,7 +207,7 @@ class UserSpace(Space):
 
     def fit(self, rows: Points) -> Self:
         self.given.fit(read_only(rows))
-        # One row alone shows whether the rows around it matter, by more than rounding.
+        # Map a row alone and together with another to check that rows are mapped independently.
         if rows.shape[0] > 1:
             alone, among = (
                 take_rows(self._map(rows[:count], 0), np.array([0])) for count in (1, 2)
@@ -215,7 +215,7 @@ class UserSpace(Space):
             if (np.abs(alone - among) > _ROUNDING * np.abs(among).max()).any():
                 raise ParameterValueError(
                     f"metric={self.name!r} maps row 0 to other values when row 1 is in the same "
-                    "block: compute every row from itself and from what fit has learned",
+                    "block: compute each row only from itself and from fitted attributes",
                     "metric",
                 )
         return self
@@ -263,7 +263,7 @@ SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Cos
 
 
 def space_for(metric: Any) -> Space:
-    """Return a space that has not been fitted, for a name or an object of the user's own."""
+    """Return an unfitted space, given the name of a metric or a user-defined object."""
     if isinstance(metric, str) and metric in SPACES:
         return SPACES[metric]()
     is_usable = callable(metric) and hasattr(metric, "fit") and not isinstance(metric, type)

@@ -1,10 +1,10 @@
-"""Distances as maps to Euclidean rows, for tensors."""
+"""Metrics as maps to Euclidean rows, for tensors."""
 
 from typing import Any
 
 from trigpoint._common.checks import refuse_zero_rows
 
-# Norms within these bounds are squared without overflow or loss of digits, in float64.
+# Norms within these bounds can be squared in float64 without overflow or loss of digits.
 _SAFE_NORMS = 1e-150, 1e150
 
 
@@ -15,7 +15,7 @@ def unit_rows(X: Any, first_row: int = 0) -> Any:
     ----------
     X : tensor of shape (b, d), float32 or float64
     first_row : int, default=0
-        The number of the first row, for the message.
+        Number of the first row, for the error message.
     """
     import torch
 
@@ -28,7 +28,7 @@ def unit_rows(X: Any, first_row: int = 0) -> Any:
         refuse_zero_rows(first_row + zero.cpu().numpy(), "X")
         X = X / torch.where(unsafe[:, None], largest, 1.0)
         norms = _norms(X)
-    # Divided in float64, as on the host, and rounded as it is stored, without a copy in between.
+    # Divide in float64, as on the host; `out` rounds the result without a temporary copy.
     return torch.div(X, norms, out=torch.empty_like(X))
 
 

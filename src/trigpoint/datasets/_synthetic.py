@@ -1,4 +1,4 @@
-"""Surfaces with known geometry."""
+"""Samples from surfaces with known geometry."""
 
 from numbers import Real
 from typing import Any
@@ -10,10 +10,10 @@ from trigpoint._common.checks import as_generator, check_choice, check_count, ch
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Memory for one point while its block is generated: about ten float64 temporaries.
+# Temporary memory per point while its block is generated: about ten float64 numbers.
 _BYTES_PER_POINT = 80
 
-# Beyond this, the arc lengths of neighboring points differ only in the last digits.
+# Beyond this angle, the arc lengths of neighboring points differ only in the last digits.
 _LAST_ANGLE = 1e6
 
 
@@ -37,8 +37,8 @@ def make_swiss_roll(
     Parameters
     ----------
     n_samples : int
-        Number of points. They are generated in blocks, which takes only a few dozen megabytes on
-        top of the result.
+        Number of points. They are generated in blocks, which takes only a few dozen megabytes of
+        temporary memory.
     noise : float
         Standard deviation of the Gaussian noise added to every coordinate, after scaling.
     sampling : {"arc-length", "angle"}
@@ -61,7 +61,7 @@ def make_swiss_roll(
     X : ndarray of shape (n_samples, 3)
         The points.
     intrinsic : ndarray of shape (n_samples, 2)
-        Arc length from the inner end and height, both scaled, of the points without noise.
+        Arc length from the inner end, and height, of the noise-free points, both scaled.
 
     References
     ----------
@@ -119,18 +119,18 @@ def make_fish_bowl(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw points from a fish bowl, a sphere punctured at the top [1]_.
 
-    A uniform disc is mapped to the sphere by inverse stereographic projection: its center maps
-    to the bottom, ``z = -scale``, and its rim to the edge of the hole around ``z = scale``. The
-    bowl is sampled densely near the hole and sparsely at the bottom, which makes it hard for
-    uniformly drawn landmarks.
+    Points drawn uniformly from a disc are mapped to the sphere by inverse stereographic projection:
+    the center maps to the bottom, ``z = -scale``, and the rim to the edge of the hole around
+    ``z = scale``. The bowl is sampled densely near the hole and sparsely at the bottom, which makes
+    it hard for uniformly drawn landmarks.
 
     Parameters
     ----------
     n_samples : int
         Number of points, generated in blocks as in `make_swiss_roll`.
     disc_radius : float
-        Radius of the disc, relative to a sphere of radius 1. The larger it is, the smaller the
-        hole, which is where ``z > scale * (disc_radius**2 - 1) / (disc_radius**2 + 1)``.
+        Radius of the disc, relative to a sphere of radius 1. A larger disc leaves a smaller hole,
+        the region ``z > scale * (disc_radius**2 - 1) / (disc_radius**2 + 1)``.
     scale : float
         Radius of the sphere.
     noise : float
@@ -145,9 +145,8 @@ def make_fish_bowl(
     X : ndarray of shape (n_samples, 3)
         The points.
     intrinsic : ndarray of shape (n_samples, 2)
-        The points on the disc, not scaled. The map to the bowl is conformal, not isometric: angles
-        are preserved, distances are not, so Euclidean distances in `intrinsic` are **not** geodesic
-        distances on the bowl.
+        The points on the disc, unscaled. The map to the bowl preserves angles but not distances, so
+        Euclidean distances in `intrinsic` are **not** geodesic distances on the bowl.
 
     References
     ----------
@@ -175,7 +174,7 @@ def make_fish_bowl(
     intrinsic = np.empty((n_samples, 2), dtype)
     for rows in row_blocks(n_samples, block_rows(_BYTES_PER_POINT)):
         size = rows.stop - rows.start
-        # The area within a radius grows as its square, hence the square root.
+        # The area grows as the square of the radius, hence the square root.
         radius = disc_radius * np.sqrt(outward.random(size))
         angle = around.uniform(0.0, 2.0 * np.pi, size)
         x, y = radius * np.cos(angle), radius * np.sin(angle)
@@ -190,18 +189,18 @@ def make_fish_bowl(
 
 
 def _arc_length(t: np.ndarray) -> np.ndarray:
-    """Length of the spiral ``(t cos t, t sin t)`` from its center to the angle `t`."""
+    """Return the length of the spiral ``(t cos t, t sin t)`` from its center to the angle `t`."""
     length: np.ndarray = 0.5 * (t * np.sqrt(1.0 + t**2) + np.arcsinh(t))
     return length
 
 
 def _angle(s: np.ndarray) -> np.ndarray:
     """Invert `_arc_length` by Newton's method."""
-    # Both t and t^2 / 2 bound the arc length from below, so this start lies above the root. The arc
+    # Both t and t^2 / 2 bound the arc length from below, so the start lies above the root. The arc
     # length is convex, so every step descends toward the root without overshooting.
     t: np.ndarray = np.minimum(s, np.sqrt(2.0 * s))
     # The start is at most 31% off, and four steps reduce that to rounding error. A convergence test
-    # would make a point depend on the others in its block.
+    # would make points depend on others in the same block.
     for _ in range(4):
         t -= (_arc_length(t) - s) / np.sqrt(1.0 + t**2)
     return t
@@ -214,7 +213,7 @@ def _add_noise(X: np.ndarray, noise: float, rng: np.random.Generator) -> None:
 
 
 def _check_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return `dtype` as a floating NumPy type."""
+    """Return `dtype` as a floating-point NumPy type."""
     try:
         checked = np.dtype(dtype)
     except TypeError as error:
@@ -228,7 +227,7 @@ def _check_dtype(dtype: DTypeLike) -> np.dtype:
 
 
 def _check_angles(t_range: Any) -> tuple[float, float]:
-    """Return the first and the last angle."""
+    """Check and return the first and the last angle."""
     ends = tuple(t_range) if isinstance(t_range, (tuple, list, np.ndarray)) else ()
     if len(ends) != 2 or not all(isinstance(end, Real) for end in ends):
         raise ParameterTypeError(

@@ -1,4 +1,4 @@
-"""Quality of landmarks, of their graph and of the embedding."""
+"""Quality measures for landmarks, landmark graphs and embeddings."""
 
 from trigpoint.metrics._agreement import neighborhood_agreement
 from trigpoint.metrics._approximation import nystrom_error, nystrom_factor, optimal_error

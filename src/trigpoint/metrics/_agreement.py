@@ -1,4 +1,4 @@
-"""Agreement between neighborhoods in the data and in an embedding, at all scales."""
+"""Agreement of neighborhoods in the data and in an embedding, at all scales."""
 
 from typing import Any
 
@@ -20,32 +20,33 @@ _FEWEST = 4
 def neighborhood_agreement(
     X: Any, embedding: Any, *, n_neighbors: int | None = 10, metric: str = "euclidean"
 ) -> float:
-    """Agreement between neighborhoods of every size; small ones count most.
+    """Agreement of neighborhoods of all sizes, with the most weight on small ones.
 
-    Distances between the points are measured along a graph of nearest neighbors. So an unrolled
-    Swiss roll agrees with the roll at all scales, while a projection of the roll does not.
+    Distances between points are measured along their nearest-neighbor graph. An unrolled Swiss roll
+    therefore agrees with the roll at all scales, while a projection of the roll does not.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
         The points, or a sample of them: time and memory grow as n².
     embedding : array-like of shape (n, l)
-        Their coordinates in the embedding.
+        Coordinates of the points in the embedding.
     n_neighbors : int or None, default=10
-        Neighbors of each point in that graph. Its connected components are joined where they are
-        nearest. ``None`` takes straight distances instead.
+        Number of neighbors in the graph, whose connected components are joined where they are
+        nearest. ``None`` uses straight-line distances instead.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between the points of `X`; in the embedding it is always Euclidean.
 
     Returns
     -------
     agreement : float
-        1 if the distances from every point have the same order, about 0 at random.
+        1 if the distances from every point have the same order, about 0 for a random embedding.
 
     Notes
     -----
     This is the area under the curve of R_NX(K) over log K. Q_NX(K) is the share of the K nearest
-    points that are among the K nearest in the embedding, and R_NX(K) rescales it to 0 at random.
+    points that are among the K nearest in the embedding, and R_NX(K) rescales it so that a random
+    embedding scores 0.
 
     References
     ----------
@@ -74,7 +75,7 @@ def neighborhood_agreement(
 
 
 def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
-    """Return distances (n, n) along the graph of nearest neighbors, or straight distances."""
+    """Return distances (n, n) along the nearest-neighbor graph, or straight-line distances."""
     X, places = np.unique(X.astype(np.float64), axis=0, return_inverse=True)
     if n_neighbors is None or len(X) == 1:
         distances = cdist(X, X)
@@ -88,14 +89,14 @@ def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
         gaps = np.linalg.norm(X[left] - X[right], axis=1)
         graph = graph + coo_array((gaps, (left, right)), shape=graph.shape)
         distances = dijkstra(graph, directed=False)
-    # In NumPy 2.0.0, the places have a second axis.
+    # In NumPy 2.0.0, the inverse indices have a second axis.
     return distances[np.ix_(places.ravel(), places.ravel())]
 
 
 def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
-    """Rank the other points by their distance from each point; ranks (n, n) begin at 0.
+    """Rank the other points by their distance from each point; ranks (n, n) start at 0.
 
-    Of equally distant points, earlier ones come first. Each point ranks last for itself.
+    Ties are ranked in the order of the points. Each point ranks itself last.
     """
     n = len(distances)
     distances = distances.copy()
@@ -107,10 +108,10 @@ def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
 
 
 def agreement(ranks: np.ndarray, Y: np.ndarray) -> float:
-    """Compare `neighbor_ranks` of the points with neighborhoods of the coordinates `Y` (n, l)."""
+    """Compare `neighbor_ranks` of the points with neighborhoods in the coordinates `Y` (n, l)."""
     n = len(ranks)
     Y = Y.astype(np.float64)
-    # Two points are among each other's K nearest in both spaces if neither rank exceeds K - 1.
+    # A point is among the K nearest of another in both spaces if neither rank exceeds K - 1.
     larger = np.maximum(ranks, neighbor_ranks(cdist(Y, Y)))
     both = np.cumsum(np.bincount(larger.ravel(), minlength=n)[: n - 2])
     sizes = np.arange(1, n - 1)

@@ -30,12 +30,12 @@ def nystrom_error(
     X : array-like of shape (n, d)
         The points.
     landmarks : array-like of int of shape (k,), or of shape (k, d)
-        Rows of `X`, or landmark points that need not be rows, such as the k-means centers.
-        Repeated landmarks add nothing.
+        Rows of `X`, or landmark points that need not be rows, such as k-means centers. Duplicate
+        landmarks have no effect.
     bandwidth : float
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     relative : bool, default=False
-        Divide by ``tr(K) = n``: from 0 (exact) to 1 (nothing explained).
+        Divide by ``tr(K) = n``, so that the error ranges from 0 (exact) to 1 (nothing explained).
     block_bytes : int, default=16 MiB
         Size of the block of the n x k kernel matrix held in memory at a time.
 
@@ -46,18 +46,18 @@ def nystrom_error(
 
     See Also
     --------
-    nystrom_factor : The approximation itself, by its factor.
+    nystrom_factor : A factor of the approximation.
     optimal_error : The smallest possible error of any approximation of the same rank.
 
     Notes
     -----
     Everything is computed in float64. The pseudo-inverse comes from a Cholesky factorization of
-    ``K_JJ`` with diagonal pivoting, cut off at a squared distance of 1e-15 from the span of the
-    earlier landmarks (the kernel of a point with itself is 1). Eigenvalues would be rounded
-    relative to the largest of them, pivots only relative to 1. The result is accurate to about six
-    digits for condition numbers of ``K_JJ`` up to 1e13. Beyond 1e15, float64 cannot represent the
-    whole span of crowded landmarks; the rest is left out, and the error is larger than in exact
-    arithmetic.
+    ``K_JJ`` with diagonal pivoting, truncated at a squared distance of 1e-15 from the span of the
+    earlier landmarks (the kernel of a point with itself is 1). The rounding errors of eigenvalues
+    would be relative to the largest eigenvalue, those of pivots are relative to 1. The result is
+    accurate to about six digits for condition numbers of ``K_JJ`` up to 1e13. Beyond 1e15, float64
+    cannot represent the whole span of crowded landmarks; the remainder is dropped, and the error is
+    larger than in exact arithmetic.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def nystrom_error(
     error = 0.0
     for block, variances in unexplained_variances(X, points, bandwidth, block_bytes):
         if rows is not None:
-            # Zero except for rounding.
+            # Landmarks have zero error, except for rounding.
             variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
         error += float(variances.sum())
     return error / len(X) if relative else error
@@ -86,9 +86,9 @@ def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
     """Factor F of the Nystrom approximation ``F F^T`` of the Gaussian kernel.
 
     ``F F^T = K_XJ pinv(K_JJ) K_JX``, where J are the landmarks: rows of F are coordinates of the
-    points in the span of the landmarks, in the feature space of the kernel. Products and leading
-    eigenvectors of the approximation, ``F (F^T v)`` and those of the small ``F^T F``, need no
-    matrix of size n x n.
+    points in the span of the landmarks, in the feature space of the kernel. Products with the
+    approximation, ``F (F^T v)``, and its leading eigenvectors, computed from the small ``F^T F``,
+    need no n x n matrix.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
     Returns
     -------
     F : float64 ndarray of shape (n, r)
-        r is the numerical rank of ``K_JJ``: k, or less if landmarks repeat or crowd together.
+        r is the numerical rank of ``K_JJ``: k, or less if landmarks coincide or nearly coincide.
 
     See Also
     --------
@@ -110,7 +110,7 @@ def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
 
     Notes
     -----
-    F comes from the factorization that `nystrom_error` describes, ``F = K_XB L^-T``, where B are r
+    With the factorization described in `nystrom_error`, ``F = K_XB L^-T``, where B are r
     independent landmarks and ``K_BB = L L^T``.
 
     Examples
@@ -134,8 +134,8 @@ def optimal_error(
 ) -> Any:
     """Smallest trace-norm error of any rank-`n_landmarks` approximation of the Gaussian kernel.
 
-    The sum of the remaining eigenvalues: no choice of landmarks has a smaller error. Needs the
-    whole kernel matrix, n^2 numbers, and O(n^3) time, so it is meant for a few thousand points.
+    This is the sum of the remaining eigenvalues: no choice of landmarks has a smaller error. It
+    needs the whole n x n kernel matrix and O(n^3) time, so it is meant for a few thousand points.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ def optimal_error(
     bandwidth : float
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     n_landmarks : int or sequence of int
-        Number of landmarks, from 0 to n, or several numbers at the cost of one.
+        Number of landmarks, from 0 to n. Several numbers cost no more than one.
     relative : bool, default=False
         Divide by ``tr(K) = n``.
 
     Returns
     -------
     error : float, or ndarray with one float for each of `n_landmarks`
-        The lower bound.
+        Lower bound of the error.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Checks of the arguments of the metrics."""
+"""Checks of the arguments of metrics."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from trigpoint._common.words import counted
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
-    """Check finite numbers, one point per row; with ``column``, a 1-D array is one column."""
+    """Check an array of finite numbers with one point per row; `column` also allows 1-D arrays."""
     if issparse(values):
         raise ParameterTypeError(
             f"{name} is sparse: pass a dense array, for example {name}.toarray()", name
@@ -39,10 +39,10 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
     if not finite.all():
         raise ParameterValueError(
             f"{name} has NaN or infinity in {counted(int(np.sum(~finite)), 'row')}, the first "
-            f"being row {np.argmin(finite)}: remove or fill in those values",
+            f"being row {np.argmin(finite)}: remove or fill in these values",
             name,
         )
-    # Only the full set of points can be too small; a few points may be near the origin.
+    # Only a full set of points can have too small a scale; a few may all be near the origin.
     check_magnitude(array, name, may_be_tiny=name not in ("X", "embedding", "intrinsic"))
     return array
 
@@ -53,7 +53,7 @@ def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueErro
 
 
 def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Landmark points, and their rows in `X` if rows were given."""
+    """Return landmark points, and their rows in `X` if rows were given."""
     given = as_array(landmarks, "landmarks")
     if given.size == 0:
         raise _bad_shape("landmarks", given, "pass at least one")
@@ -83,7 +83,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
 
 
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends of every undirected edge, lower row first."""
+    """Return both ends of every undirected edge, the lower row first."""
     if not issparse(graph):
         graph = as_array(graph, "graph")
         if graph.dtype.kind not in "biuf" or graph.ndim != 2:
@@ -102,13 +102,13 @@ def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     code = np.unique(np.minimum(row, col)[row != col] * k + np.maximum(row, col)[row != col])
     if len(code) == 0:
         raise ParameterValueError(
-            "graph has no edges: pass a graph that links some landmarks", "graph"
+            "graph has no edges: pass a graph with at least one edge", "graph"
         )
     return code // k, code % k
 
 
 def as_labels(name: str, labels: Any, points: str, n_points: int) -> np.ndarray:
-    """Check that there is one label for each point."""
+    """Check that there is one label per point."""
     array = as_array(labels, name)
     if array.shape != (n_points,):
         raise ParameterValueError(

@@ -1,4 +1,4 @@
-"""Scores of several methods on the same points."""
+"""Comparison of several methods on the same points."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +11,18 @@ from trigpoint._common.words import html_table
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """A method that was tried.
+    """Result of one of the compared methods.
 
     Attributes
     ----------
     method : str
         Name of the estimator.
     estimator : estimator
-        Not fitted; all parameters but the number of coordinates are defaults.
+        Unfitted estimator with default parameters, except for the number of coordinates.
     score : float
-        Agreement of its neighborhoods with those of the points.
+        Agreement of neighborhoods in the embedding with those in the data.
     coordinates : float64 ndarray of shape (r, l)
-        Coordinates of the points that were compared.
+        Coordinates of the compared points.
     """
 
     method: str
@@ -33,20 +33,20 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Methods tried on a sample of the points; `compare_methods` returns it.
+    """Result of `compare_methods`: several methods fitted to a sample of the points.
 
     Attributes
     ----------
     attempts : tuple of Attempt
-        The best first.
+        Results, best first.
     failures : dict of str to str
-        Methods that could not be tried, with the reason.
+        Methods that could not be fitted, with the reason.
     pca_score : float
-        Score of as many principal components on the same points.
+        Score of PCA with as many components, on the same points.
     rows : int64 ndarray of shape (r,)
-        Rows of the points that were compared.
+        Rows of the compared points.
     n_fitted, n_points : int
-        Numbers of points that the methods were fitted to, and of all points.
+        Number of points that the methods were fitted to, and number of all points.
     """
 
     attempts: tuple[Attempt, ...]
@@ -58,12 +58,12 @@ class Comparison:
 
     @property
     def best(self) -> Any:
-        """The estimator with the highest score, not fitted."""
+        """Unfitted estimator with the highest score."""
         return clone(self.attempts[0].estimator)
 
     @property
     def scores(self) -> dict[str, float]:
-        """Scores by method, the best first."""
+        """Scores by method, best first."""
         return {attempt.method: attempt.score for attempt in self.attempts}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How well landmarks cover the points."""
+"""Coverage of the points by landmarks."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ def coverage_radius(
     landmarks : array-like of int of shape (k,), or of shape (k, d)
         Rows of `X`, or landmark points.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Straight-line distance, or the same between rows scaled to unit length.
+        Straight-line distance between rows; ``"cosine"`` first scales rows to unit length.
     quantile : float, default=1.0
-        From 0 to 1. Below 1, return this quantile of the distances instead of the largest, which
-        ignores outliers.
+        From 0 to 1. Below 1, return this quantile of the distances instead of the largest, to
+        ignore outliers.
 
     Returns
     -------
     radius : float
-        The distance.
+        The largest distance, or the quantile.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well a landmark graph follows the manifold, given its true coordinates."""
+"""Agreement of a landmark graph with the manifold, given its true coordinates."""
 
 from typing import Any
 
@@ -9,25 +9,25 @@ from trigpoint._neighbors.nearest import nearest
 from trigpoint.metrics._checks import as_edges, as_matrix
 
 # Distances on the manifold that differ by less than this count as equal, so that rounding errors
-# do not decide between the tied neighbors on a grid.
+# do not decide between tied neighbors, as on a grid.
 _TIE = 1e-9
 
 
 def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     """Share of the edges of a landmark graph that are shortcuts across the manifold.
 
-    An edge is a shortcut when it is longer on the manifold than twice the distance from either
+    An edge is a shortcut if it is longer on the manifold than twice the distance from either
     of its ends to that end's `n_neighbors`-th nearest landmark on the manifold.
 
     Parameters
     ----------
     graph : sparse array or array-like of shape (k, k)
         The graph. Every stored off-diagonal entry is an edge (in a dense array, every nonzero one).
-        An edge counts once, whether it is stored in one direction or both.
+        An edge counts once, whether it is stored in one direction or in both.
     intrinsic : array-like of shape (k, q) or (k,)
         True coordinates of the landmarks on the manifold, in which it is flat.
     n_neighbors : int
-        Which nearest neighbor sets the distance scale, not counting the landmark itself.
+        Rank of the neighbor that sets the distance scale, not counting the landmark itself.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
     See Also
     --------
-    neighbor_recall : The opposite error: neighbors that are not linked.
+    neighbor_recall : Measures the opposite error, unlinked neighbors.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     Parameters
     ----------
     graph : sparse array or array-like of shape (k, k)
-        The graph. Every stored off-diagonal entry is an edge (in a dense array, every nonzero one)
-        and links both its ends.
+        The graph. Every stored off-diagonal entry is an undirected edge (in a dense array, every
+        nonzero one).
     intrinsic : array-like of shape (k, q) or (k,)
         True coordinates of the landmarks on the manifold, in which it is flat.
     n_neighbors : int
-        How many of the nearest landmarks each landmark should be linked to. If several tie for
-        the last place, any of them counts.
+        Number of nearest landmarks to which each landmark should be linked. Any of those that tie
+        for the last rank counts.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
     See Also
     --------
-    shortcut_rate : The opposite error: links that should not exist.
+    shortcut_rate : Measures the opposite error, edges that should not exist.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     ranked = _ranked_distances(u, n_neighbors)
     n_neighbors = ranked.shape[1]
     inner, outer = (1 - _TIE) * ranked[:, -1], (1 + _TIE) * ranked[:, -1]
-    # All landmarks nearer than the last must be linked; any tied ones fill the remaining places.
+    # All landmarks nearer than the last must be linked; any of the tied ones fill the remainder.
     n_nearer = np.sum(ranked < inner[:, None], axis=1)
     ends = np.concatenate([low, high])
     lengths = np.tile(np.linalg.norm(u[low] - u[high], axis=1), 2)
@@ -106,8 +106,8 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
 
 def _ranked_distances(u: np.ndarray, n_neighbors: Any) -> np.ndarray:
-    """Distances from each landmark to its `n_neighbors` nearest others, in ascending order."""
+    """Return distances from each landmark to its `n_neighbors` nearest others, ascending."""
     k = len(u)
     m = check_count("n_neighbors", n_neighbors, high=k - 1, why=f"there are {k} landmarks")
-    # Each landmark finds itself, or one that coincides with it, at distance 0.
+    # The first neighbor is the landmark itself, or one that coincides with it.
     return np.sort(nearest(u, u, m + 1)[0], axis=1)[:, 1:]

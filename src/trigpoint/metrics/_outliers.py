@@ -1,4 +1,4 @@
-"""Rows that lie far from all others."""
+"""Detection of rows that lie far from all others."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Points that distances are measured to, with a tree and by products, and which neighbor among them
-# counts: the third, so that two more outliers next to one do not hide it.
+# Number of sampled points to which distances are measured, for tree search and for brute force, and
+# rank of the neighbor that counts: the third, so that two nearby outliers do not hide an outlier.
 _SAMPLE = 1000
 _PRODUCT_SAMPLE = 250
 _NEIGHBOR = 3
 
-# Outliers are this many times as far from the others as this share of the rows.
+# Outliers are more than FACTOR times as far from the others as a share SHARE of the rows.
 FACTOR = 4.0
 SHARE = 0.99
 
@@ -20,10 +20,10 @@ SHARE = 0.99
 def outlying_rows(X: np.ndarray) -> np.ndarray:
     """Return the rows that lie far from all others, in ascending order.
 
-    A row's distance from the others is that to the third nearest of 1,000 points drawn at random,
-    or of 250 above 15 columns. Where density varies, most of these distances vary too, and outliers
-    are those more than 4 times as far as 99% of the rows. They depend on the points `X` (n, d)
-    alone, not on a seed.
+    A row's distance from the others is the distance to the third nearest of 1,000 random points, or
+    of 250 for more than 15 columns. Outliers are rows more than 4 times as far as 99% of the rows,
+    a threshold that adapts to varying density. The result depends only on the points `X` (n, d),
+    not on a seed.
     """
     n, d = X.shape
     size = _SAMPLE if d <= TREE_MAX_DIMENSION else _PRODUCT_SAMPLE

@@ -1,4 +1,4 @@
-"""Neighborhoods of a sample, compared between the data and an embedding."""
+"""Comparison of the neighborhoods of a sample in the data and in an embedding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,27 +11,28 @@ from scipy.spatial.distance import cdist
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
 NEAREST = 10
-# The wider neighborhoods, as a share of the points.
+# Size of the wider neighborhoods, as a share of the points.
 WIDE = 0.01
 
-# Up to this many columns, distances from differences are as fast as from products, and exact.
+# Up to this many columns, distances computed from differences are as fast as from matrix products,
+# and exact.
 _FEW_COLUMNS = 32
 
-# Points nearer than this, relative to the squared radius of the cloud, coincide: coordinates of
-# duplicates differ by rounding.
+# Squared distances below this, relative to the squared radius of the cloud, count as zero, because
+# coordinates of duplicates differ by rounding.
 _COINCIDE = 1e-12
 
-# Rows from which principal components are computed, at least and for each column.
+# Rows from which principal components are computed: a minimum, and a number per column.
 _PCA_ROWS = 2_000
 _PCA_ROWS_PER_COLUMN = 2
 
-# Distances that are ranked at once.
+# Bytes of distances ranked at once.
 _BLOCK_BYTES = 2**22
 
 
 @dataclass(frozen=True)
 class Preserved:
-    """What an embedding preserves of the neighborhoods in a sample; `Quality` explains each."""
+    """Neighborhoods of a sample that an embedding preserves; fields are documented in `Quality`."""
 
     n_neighbors: int
     n_wide: int
@@ -53,21 +54,21 @@ def compare_neighborhoods(
     Parameters
     ----------
     X : ndarray of shape (r, d)
-        A sample of points, in random order: of equally distant points, earlier ones are taken.
+        A sample of points, in random order, because ties go to earlier points.
     Y : ndarray of shape (r, l)
-        Their coordinates in the embedding.
+        Coordinates of the points in the embedding.
     n_queries : int
-        How many neighborhoods to compare: those of the first points.
+        Number of neighborhoods to compare, those of the first points.
     n_threads : int, default=1
-        The result does not depend on it.
+        Number of threads, which does not affect the result.
 
     Notes
     -----
-    The rank of a neighbor is the number of points that are nearer. For every neighbor in `Y` that
-    is not one in `X`, trustworthiness is reduced by the amount by which its rank in `X` exceeds the
-    size of the neighborhood; continuity is the reverse. Both are 1 if all neighbors are preserved,
-    and about 0.5 at random (Venna and Kaski, 2001). The local dimension is the maximum likelihood
-    estimate of Levina and Bickel (2004), with the mean taken over inverses.
+    The rank of a neighbor is the number of nearer points. Every neighbor in `Y` that is not a
+    neighbor in `X` reduces trustworthiness by the excess of its rank in `X` over the size of the
+    neighborhood; continuity swaps `X` and `Y`. Both are 1 if all neighbors are preserved, and about
+    0.5 for a random embedding (Venna and Kaski, 2001). The local dimension is the maximum
+    likelihood estimate of Levina and Bickel (2004), with the mean taken over inverses.
     """
     r = len(X)
     near = min(NEAREST, (r - 1) // 2)
@@ -77,7 +78,7 @@ def compare_neighborhoods(
     with one_blas_thread():
         components = principal_components(centered, Y.shape[1])
     spaces = [_squares_of(points) for points in (centered, Y.astype(np.float64), components)]
-    # From queries to all points, for the queries around each point afterwards.
+    # Squared distances from queries to all points, kept to find the queries nearest to each point.
     squares = np.empty((2, n_queries, r), dtype=np.float32)
 
     def compare(part: slice) -> np.ndarray:
@@ -108,14 +109,14 @@ def compare_neighborhoods(
 
 
 def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:
-    """Project centered points on their leading principal axes, at most as many as exist."""
+    """Project centered points onto their leading principal axes, or onto all if there are fewer."""
     r, d = X.shape
     if n_components >= d:
         return X
     some = X[: max(_PCA_ROWS, _PCA_ROWS_PER_COLUMN * d)] if d <= r else X[:_PCA_ROWS]
     if d <= len(some):
         return X @ _leading_eigenvectors(some.T @ some, n_components)[1]
-    # Fewer rows than columns: the axes are combinations of the rows.
+    # With fewer rows than columns, the axes are linear combinations of the rows.
     values, vectors = _leading_eigenvectors(some @ some.T, min(n_components, len(some) - 1))
     usable = values > len(some) * np.finfo(np.float64).eps * values.max()
     return X @ (some.T @ (vectors[:, usable] / np.sqrt(values[usable])))
@@ -129,13 +130,13 @@ def _leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, n
 
 
 def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
-    """Return a function for squared distances (b, r) from a slice of the points to all points.
+    """Return a function that computes squared distances (b, r) from a slice of points to all.
 
-    The distance of a point from itself is infinite, so that it is not its own neighbor.
+    The distance from a point to itself is infinite, so that no point is its own neighbor.
     """
     centered = points - points.mean(axis=0)
     norms = np.einsum("ij,ij->i", centered, centered)
-    # In units of the median norm, squares fit in float32.
+    # Dividing by the median norm keeps squares within the range of float32.
     unit = float(np.median(norms)) or 1.0
 
     def squares(part: slice) -> np.ndarray:
@@ -155,7 +156,7 @@ def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
 def _figures(
     in_x: np.ndarray, in_y: np.ndarray, in_pca: np.ndarray, near: int, wide: int
 ) -> np.ndarray:
-    """Return the figures (b, 7) of some queries from their squared distances (b, r)."""
+    """Compute the measures (b, 7) of some queries from their squared distances (b, r)."""
     most = max(near, wide)
     of_x, of_y, of_pca = (ranked_neighbors(squares, most) for squares in (in_x, in_y, in_pca))
     shares = [
@@ -170,10 +171,10 @@ def _figures(
 
 
 def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
-    """Return the columns (b, m) of the smallest entries in each row; equal ones by column."""
+    """Return the columns (b, m) of the smallest entries in each row; ties go to lower columns."""
     farthest = np.partition(squares, m - 1, axis=1)[:, m - 1 : m]
     near = squares <= farthest
-    # If several tie for the last place, the first of them are taken.
+    # Ties for the last rank go to lower columns.
     for q in np.flatnonzero(np.count_nonzero(near, axis=1) > m):
         near[q] = False
         near[q, np.argsort(squares[q], kind="stable")[:m]] = True
@@ -183,7 +184,7 @@ def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
 
 
 def shared(some: np.ndarray, others: np.ndarray, width: int) -> np.ndarray:
-    """Return which entries of `others` (b, m) are in the same row of `some`.
+    """Return a mask of the entries of `others` (b, m) that occur in the same row of `some`.
 
     All entries are below `width`.
     """
@@ -193,7 +194,7 @@ def shared(some: np.ndarray, others: np.ndarray, width: int) -> np.ndarray:
 
 
 def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Sum the amounts by which ranks of claimed neighbors exceed the neighborhood size."""
+    """Sum the excess of the ranks of claimed neighbors over the neighborhood size."""
     m = true.shape[1]
     total = np.zeros(len(true))
     for q, place in np.argwhere(~shared(true, claimed, squares.shape[1])):
@@ -203,14 +204,14 @@ def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.nd
 
 
 def _inverse_dimension(squares: np.ndarray) -> np.ndarray:
-    """Estimate the inverse of the local dimension (b,) from ascending squares; NaN if 0."""
+    """Estimate the inverse local dimension (b,) from ascending squares; NaN if the first is 0."""
     squares = np.where(squares[:, :1] > 0, squares, np.nan).astype(np.float64)
-    # Distances relative to the farthest, from squares, hence the half.
+    # Halved because these are logarithms of squared, not plain, distance ratios.
     return np.asarray(np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2)
 
 
 def _distortion(squares: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the share of its nearest queries that each point loses, from squares (2, q, r)."""
+    """Return the share of nearest queries that each point loses, from squares (2, q, r)."""
     n_queries, r = squares.shape[1:]
     m = min(NEAREST, n_queries - 1)
     lost = np.empty(r, dtype=np.float32)

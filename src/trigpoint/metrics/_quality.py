@@ -1,4 +1,4 @@
-"""The quality of an embedding: all measures in one record."""
+"""Quality of an embedding: all measures in one record."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,84 +22,84 @@ from trigpoint.metrics._suspects import (
 )
 from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
 
-# Share of the points in the sample, and its smallest and largest size. Measuring should take less
-# time than fitting. Points with many columns take longer to fit, and a fair comparison of their
+# Share of points in the sample, and its minimum and maximum size, chosen so that measuring takes
+# less time than fitting. With many columns, fitting takes longer, and a fair comparison of
 # neighborhoods needs more points.
 _SHARE = 0.1
 _FEWEST, _MOST = 2_000, 10_000
 _SAMPLE_BYTES = 2**27
 _QUERIES = 500
-# Neighborhoods of fewer points say nothing.
+# Neighborhoods of fewer points are meaningless.
 LEAST_SAMPLE = 5
 
-# A coordinate is a function of earlier ones if these leave at most this share of its standard
-# deviation unexplained. On Swiss rolls, redundant coordinates have 0.01 to 0.15, and others more
-# than 0.5.
+# A coordinate is redundant if earlier ones leave at most this share of its standard deviation
+# unexplained. On Swiss rolls, the share is 0.01 to 0.15 for redundant coordinates, and more than
+# 0.5 for others.
 _UNEXPLAINED = 0.3
 _REGRESSION_POINTS = 1_500
-# With more coordinates than this, neighbors are too far for a local regression.
+# With more coordinates, neighbors are too far apart for a local regression.
 _MOST_COORDINATES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quality:
-    """Quality of an embedding, measured on a sample; `quality` of every estimator returns it.
+    """Quality of an embedding, as returned by the `quality` method of every estimator.
 
-    Neighborhoods are compared within the sample. So the nearest 10 of 10,000 sampled points span a
+    Neighborhoods are compared within a sample: the nearest 10 of 10,000 sampled points span a
     region that holds a thousandth of all points.
 
     Attributes
     ----------
     grade : {"excellent", "good", "fair", "poor"}
-        From the share of neighbors preserved and what could be expected: see Notes.
+        Grade of the share of neighbors preserved, relative to what can be expected; see Notes.
     verdict : str
-        How good the embedding is, and the change most likely to help, in one sentence.
+        One sentence with the grade and the change most likely to improve the embedding.
     remedy : str
         The change most likely to help, with the exact parameter; empty if there is none.
     method : str
         Name of the estimator.
     unhelpful : frozenset of str
-        Estimators and parameters that the verdict does not recommend, such as the estimator itself.
+        Estimators and parameters that the verdict must not recommend, such as the estimator itself.
     parameters : dict
         Parameters of the fit.
     n_points, n_features, n_components, n_landmarks : int
     n_sampled, n_queries : int
-        Points in the sample, and how many of their neighborhoods were compared.
+        Number of points in the sample, and of neighborhoods compared.
     n_neighbors, n_wide : int
         Sizes of the neighborhoods: 10, and 1% of the sample if that is more; fewer in samples of
         up to 20 points.
     neighbors_kept, neighbors_kept_wide : float
-        Share of the nearest `n_neighbors`, or `n_wide`, of a point that are among its nearest in
-        the embedding, too.
+        Share of the nearest `n_neighbors`, or `n_wide`, points that are also among the nearest in
+        the embedding.
     pca_kept, pca_kept_wide : float
-        The same for as many principal components, on the same points.
+        The same for PCA with as many components, on the same points.
     trustworthiness, continuity : float
-        Of the smaller neighborhoods: 1 if no false neighbors appear and no true ones are lost,
-        about 0.5 at random. `trustworthiness` is that of scikit-learn.
+        Measured on the smaller neighborhoods: 1 if no false neighbors appear and no true ones are
+        lost, about 0.5 for a random embedding. `trustworthiness` is defined as in scikit-learn.
     dimension : float
-        Local dimension of the points, estimated from distances to the nearest ten of the sample.
+        Local dimension of the points, estimated from distances to the ten nearest sampled points.
     redundant : tuple of int
         Coordinates, counted from 1, that are functions of earlier ones.
     pieces : int or None
         Connected components of the landmark graph before bridges joined them; ``None`` without a
         graph.
     n_edges, shortcuts : int or None
-        Edges of the graph, and how many of them are suspected of being shortcuts; the latter is
-        ``None`` if the graph links all pairs.
+        Number of edges in the graph, and of suspected shortcuts; the latter is ``None`` if the
+        graph links all pairs.
     smoothed : bool
-        Whether the extension averages over all landmarks, which smooths.
+        Whether the extension smooths by averaging over all landmarks.
     rows : int64 ndarray of shape (n_sampled,)
         Rows of the sampled points. Neighborhoods of the first `n_queries` were compared.
     distortion : float32 ndarray of shape (n_sampled,)
         For each sampled point, the share of its nearest 10 queries that are not among its nearest
-        in the embedding: 0 where all is well, 1 where the embedding is torn or folded.
+        in the embedding: 0 means no distortion, 1 that the embedding is torn or folded there.
     queries, embedded_queries : ndarray of shape (n_queries, n_features or n_components)
-        The queries and their coordinates, for `distortion_of`.
+        Points whose neighborhoods were compared, and their coordinates, for `distortion_of`.
 
     Notes
     -----
     The grade compares the neighbors preserved with what can be expected of this many coordinates.
-    The module `trigpoint.metrics._verdict` has its thresholds and says how they were chosen.
+    The module `trigpoint.metrics._verdict` defines the thresholds and explains their choice.
 
     Examples
     --------
@@ -143,33 +143,33 @@ class Quality:
 
     @property
     def grade(self) -> str:
-        """One word."""
+        """One-word grade of the embedding."""
         return grade_of(self)
 
     @property
     def remedy(self) -> str:
-        """The change most likely to help; empty if there is none to suggest."""
+        """Change most likely to help; empty if there is none."""
         return remedy_for(self)
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """One-sentence summary of the quality."""
         return verdict_on(self)
 
     def distortion_of(self, X: Any, embedding: Any) -> np.ndarray:
-        """Distortion of any points, for coloring all of them.
+        """Compute the distortion of any points, for example to color a plot of all points.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         embedding : array-like of shape (n, l)
-            Their coordinates, as from `transform`.
+            Coordinates of the points, as returned by `transform`.
 
         Returns
         -------
         float32 ndarray of shape (n,)
             For each point, the share of its nearest 10 queries that are not its nearest in the
-            embedding. A query finds itself among them.
+            embedding. Queries count as their own neighbors.
         """
         X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
         check_same_length("X", X, "embedding", Y)
@@ -188,7 +188,7 @@ class Quality:
         return (1 - shared(of_x, of_y, self.n_queries).mean(axis=1)).astype(np.float32)
 
     def lines(self) -> dict[str, str]:
-        """Return what was measured, in words, by name."""
+        """Return the measures as text, by name."""
         near, wide = self.n_neighbors, self.n_wide
         kept, by_pca = f"{self.neighbors_kept:.1%} of the nearest {near}", f"{self.pca_kept:.1%}"
         if wide > near:
@@ -215,9 +215,9 @@ class Quality:
         return lines
 
     def figures(self) -> dict[str, Any]:
-        """Return what was measured, in numbers, by name, and the verdict."""
+        """Return the measures as numbers, by name, and the verdict."""
         names = [field.name for field in fields(self)]
-        # Arrays and facts about the fit are left out.
+        # Omit arrays and facts about the fit.
         left_out = {"parameters", "unhelpful", "rows", "distortion", "queries", "embedded_queries"}
         words = {"grade": self.grade, "verdict": self.verdict, "remedy": self.remedy}
         numbers = {name: getattr(self, name) for name in names if name not in left_out}
@@ -236,9 +236,9 @@ class Quality:
 
 
 def sample_size(n: int, d: int, itemsize: int) -> int:
-    """Return how many of `n` points with `d` columns to measure an embedding on.
+    """Return the size of the sample on which to measure an embedding of `n` points, `d` columns.
 
-    In few dimensions it is a tenth, within bounds; in many dimensions, the largest size allowed.
+    This is a tenth of the points, within bounds, in few dimensions, and the maximum in many.
     """
     wanted = max(_FEWEST, int(_SHARE * n)) if d <= TREE_MAX_DIMENSION else _MOST
     affordable = max(_FEWEST, _SAMPLE_BYTES // (d * itemsize))
@@ -255,20 +255,20 @@ def assess(
     *,
     edges: JudgedEdges | None = None,
 ) -> Quality:
-    """Measure an embedding on a sample of points in random order.
+    """Measure the quality of an embedding on a sample of points in random order.
 
     Parameters
     ----------
     fitted : Fit
     X, Y : ndarray of shape (r, d) and (r, l)
-        The points, and their coordinates.
+        The sampled points, and their coordinates.
     rows : int64 ndarray of shape (r,)
-        Their rows among all points.
+        Row numbers of the sampled points.
     n_points : int
-        The number of all points.
+        Total number of points.
     n_threads : int, default=1
     edges : JudgedEdges or None, default=None
-        Edges of the landmark graph, if they have been judged.
+        Edges of the landmark graph, if already classified.
     """
     if len(X) < LEAST_SAMPLE:
         raise ParameterValueError(
@@ -305,7 +305,7 @@ def assess(
 
 
 def redundant_coordinates(Y: np.ndarray) -> tuple[int, ...]:
-    """Return the columns, counted from 1, that a local regression on earlier columns predicts."""
+    """Return the columns, counted from 1, that local regression predicts from earlier columns."""
     some = Y[:_REGRESSION_POINTS, :_MOST_COORDINATES].astype(np.float64)
     spread = some.std(axis=0)
     varies = spread > 1e-9 * np.abs(some).max(initial=0.0)

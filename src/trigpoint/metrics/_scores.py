@@ -1,4 +1,4 @@
-"""How well an embedding preserves labels and true coordinates."""
+"""Scores for the labels and true coordinates that an embedding preserves."""
 
 from typing import Any
 
@@ -23,18 +23,18 @@ def knn_accuracy(
     train : array-like of shape (n, l)
         Points with known labels, such as an embedding.
     train_labels : array-like of shape (n,)
-        Their labels.
+        Known labels.
     test : array-like of shape (t, l)
         Points to classify.
     test_labels : array-like of shape (t,)
-        Their true labels.
+        True labels of the points to classify.
     n_neighbors : int, default=1
-        How many nearest training points vote; a tied vote goes to the first label in order.
+        Number of nearest training points that vote; ties go to the first label in sorted order.
 
     Returns
     -------
     accuracy : float
-        Share of the test points whose label is predicted correctly.
+        Share of test points whose label is predicted correctly.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def knn_accuracy(
 
 
 def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1) -> np.ndarray:
-    """Predict labels from the nearest neighbors.
+    """Predict labels from nearest neighbors.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def neighbor_preservation(
     X : array-like of shape (n, d)
         The points.
     embedding : array-like of shape (n, l)
-        Their coordinates in the embedding.
+        Coordinates of the points in the embedding.
     n_neighbors : int, default=15
         Number of nearest neighbors of each point to compare.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -109,7 +109,7 @@ def neighbor_preservation(
     Returns
     -------
     share : float
-        From 0 to 1; a random embedding would score ``n_neighbors / (n - 1)``.
+        From 0 to 1; a random embedding scores about ``n_neighbors / (n - 1)``.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def neighbor_preservation(
     shared = np.zeros(len(X), dtype=np.int64)
     for column in near.T:
         shared += ((kept == column[:, None]) & (column[:, None] != own)).any(axis=1)
-    # A point may be missing from its own list if others coincide with it.
+    # A point may be missing from its own neighbors if others coincide with it.
     return float(min(1.0, shared.mean() / n_neighbors))
 
 
@@ -142,24 +142,24 @@ def coordinate_recovery(
     max_points: int = 20_000,
     random_state: Any = 0,
 ) -> np.ndarray:
-    """How well each intrinsic coordinate can be read off the embedding.
+    """Accuracy with which each intrinsic coordinate is predicted from the embedding.
 
     Each half of the points predicts the intrinsic coordinates of the other half, as the mean over
-    the nearest neighbors in the embedding. It does not matter how the embedding bends or stretches
-    the manifold, only whether it preserves the coordinate.
+    the nearest neighbors in the embedding. Bending or stretching the manifold does not change the
+    score; only losing the coordinate does.
 
     Parameters
     ----------
     embedding : array-like of shape (n, l) or (n,)
         Embedded points. Each axis is scaled to unit variance first.
     intrinsic : array-like of shape (n, q) or (n,)
-        Their true coordinates on the manifold.
+        True coordinates of the points on the manifold.
     n_neighbors : int, default=10
         Number of neighbors used for each prediction.
     max_points : int, default=20,000
-        If there are more points, this many are drawn at random.
+        If there are more points, a random sample of this size is used.
     random_state : None, int, RandomState or Generator, default=0
-        Seed of the draw and of the halves.
+        Seed for sampling and for splitting into halves.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def coordinate_recovery(
 
     Examples
     --------
-    A curve that keeps the first coordinate and loses the second.
+    A curve that preserves the first coordinate and loses the second.
 
     >>> import numpy as np
     >>> u = np.random.default_rng(0).random((2000, 2))
@@ -189,7 +189,7 @@ def coordinate_recovery(
     deviations = np.square(u - u.mean(axis=0)).sum(axis=0)
     for column in np.flatnonzero(np.ptp(u, axis=0) == 0):
         raise ParameterValueError(
-            f"intrinsic is constant in column {column}: leave out coordinates that do not vary",
+            f"intrinsic is constant in column {column}: omit coordinates that do not vary",
             "intrinsic",
         )
 
@@ -202,7 +202,7 @@ def coordinate_recovery(
 
 
 def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
-    """Absolute rank correlation (Spearman's) of one embedding axis with a true coordinate.
+    """Absolute rank correlation (Spearman's rho) of an embedding axis with a true coordinate.
 
     Parameters
     ----------
@@ -212,14 +212,14 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
     Returns
     -------
     correlation : float
-        From 0 to 1; 1 when one is a monotone function of the other, rising or falling.
+        From 0 to 1; 1 if one is a monotone function of the other, increasing or decreasing.
 
     Examples
     --------
     >>> rank_correlation([1.0, 2.0, 3.0, 4.0], [0.0, -1.0, -8.0, -27.0])
     1.0
     """
-    # Slow to import, and needed only here.
+    # Imported here because it is slow and needed only here.
     from scipy.stats import rankdata
 
     columns = []
@@ -242,6 +242,6 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
 
 def _standardized(Y: np.ndarray) -> np.ndarray:
     spread = Y.std(axis=0)
-    # The rounding noise of a constant axis must not be scaled up to unit variance.
+    # Do not scale the rounding noise of a constant axis up to unit variance.
     constant = spread <= 4 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0)
     return np.where(constant, 0.0, (Y - Y.mean(axis=0)) / np.where(constant, 1.0, spread))

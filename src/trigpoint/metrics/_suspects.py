@@ -1,4 +1,4 @@
-"""Edges of a landmark graph that look like shortcuts when the manifold is unknown."""
+"""Detection of likely shortcuts in a landmark graph when the manifold is unknown."""
 
 from dataclasses import dataclass, replace
 
@@ -16,16 +16,16 @@ from trigpoint._pool import Pool
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
-# An edge is far if its distance is this many times that of the median edge. On Swiss rolls with
-# Euclidean graphs of 20 to 100 neighbors, this finds at least nine in ten shortcuts and nothing
-# else. It finds nothing on a fish bowl, where distances alone would suspect one edge in ten because
-# of the varying density.
+# An edge is suspected if its distance is this many times that of the median edge. On Swiss rolls
+# with Euclidean graphs of 20 to 100 neighbors, this finds at least nine in ten shortcuts and no
+# other edges. It finds nothing on a fish bowl, where the varying density would make distances alone
+# suspect one edge in ten.
 _FAR = 3.0
 
-# Fewer points than this have no local covariances.
+# Minimum number of points to estimate local covariances.
 _FEWEST_POINTS = 10
 
-# If the ends of an edge typically share this many neighbors, sharing none is odd.
+# If the ends of an edge typically share this many neighbors, sharing none is suspicious.
 _TYPICALLY_SHARED = 3
 
 
@@ -38,19 +38,19 @@ class JudgedEdges:
     ends : int64 ndarray of shape (e, 2)
         Pairs of landmarks, the lower one first, in ascending order.
     kinds : uint8 ndarray of shape (e,)
-        `ORDINARY`, `SHORTCUT` for suspected ones, or `BRIDGE`.
+        `ORDINARY`, `SHORTCUT` (suspected) or `BRIDGE`.
     """
 
     ends: np.ndarray
     kinds: np.ndarray
 
     def count(self, kind: int) -> int:
-        """Number of edges of one kind."""
+        """Return the number of edges of one kind."""
         return int((self.kinds == kind).sum())
 
 
 def with_covariances(landmarks: Landmarks, points: np.ndarray, n_threads: int) -> Landmarks:
-    """Landmarks with local covariances: those of the fit, or estimated from at least 10 points."""
+    """Add local covariances to landmarks without them, if there are at least 10 points."""
     if landmarks.covariances is not None or len(points) < _FEWEST_POINTS:
         return landmarks
     radii, covariances = local_covariances(Pool(points), landmarks, "auto", n_threads)
@@ -60,24 +60,24 @@ def with_covariances(landmarks: Landmarks, points: np.ndarray, n_threads: int) -
 def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     """Classify edges as bridges, suspected shortcuts, or ordinary.
 
-    Bridges were added to join components and are known. Two sorts of other edges are
-    suspected of being shortcuts:
+    Bridges, which were added to join connected components, are known. Other edges are suspected of
+    being shortcuts in two cases:
 
-    - Those whose Bhattacharyya distance is more than three times the median edge's, even after
-      both are divided by what it would be along the widest direction, ``length^2 / 8`` over the
-      largest variance: they are far, and not just because they are long. An edge across a gap
-      leaves the directions in which the points around its ends vary. This needs covariances, and
-      finds little in a graph whose edges were chosen by that distance.
-    - Those whose ends have no neighbor in common, in a graph where the ends of the median edge
-      have at least three.
+    - The Bhattacharyya distance is more than three times the median edge's, even after dividing
+      both by the distance expected along the widest direction, ``length^2 / 8`` over the largest
+      variance. Such edges are far for a reason other than their length: an edge across a gap leaves
+      the directions in which the points around its ends vary. This criterion needs covariances, and
+      finds little in a graph whose edges were chosen by the same distance.
+    - The ends have no neighbor in common, in a graph where the ends of the median edge have at
+      least three.
 
-    In a graph of all pairs none is suspected: edges of any length are meant to be there.
+    No edge of a complete graph is suspected, because it contains edges of any length by design.
 
     Parameters
     ----------
     graph : LandmarkGraph
     landmarks : Landmarks
-        With covariances, or without.
+        Landmarks with or without covariances.
     """
     left, right = triu(graph.lengths, 1).nonzero()
     order = np.lexsort((right, left))
@@ -94,7 +94,7 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
 
 
 def is_complete(graph: LandmarkGraph) -> bool:
-    """Whether every landmark is linked to every other."""
+    """Return whether every landmark is linked to every other."""
     k = len(graph.bandwidths)
     return k > 2 and graph.lengths.nnz == k * (k - 1)
 
@@ -114,7 +114,7 @@ def _far(
 def _apart(graph: LandmarkGraph, ends: np.ndarray) -> np.ndarray:
     links = graph.lengths.astype(bool).astype(np.float32)
     shared = np.zeros(len(ends))
-    # The product of the graph with itself, only at its edges, some of them at a time.
+    # Compute the square of the adjacency matrix at its edges only, in chunks.
     for start in range(0, len(ends), 2**14):
         part = ends[start : start + 2**14]
         both = links[part[:, 0]].multiply(links[part[:, 1]])

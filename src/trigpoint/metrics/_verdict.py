@@ -1,11 +1,11 @@
-"""The grade of an embedding, the change most likely to improve it, and a sentence that says both.
+"""Grade of an embedding, the change most likely to improve it, and a sentence that states both.
 
 The grade compares the share of neighbors preserved, corrected for chance, with what can be
-expected. With as many coordinates as the points have local dimensions, all neighbors can be
-preserved; with fewer coordinates, the square root of the ratio is expected. In the plane t-SNE,
-whose purpose is to preserve neighbors, reached 0.88 of that on 700 cells of 45 dimensions, 0.94 on
-a table of 30 columns, 1.0 on 698 faces and 1.2 on 1,500 digits; PCA reached 0.2 to 0.5. An
-embedding that preserves clearly less than as many principal components is one grade lower.
+expected. With as many coordinates as the local dimension of the points, all neighbors can be
+preserved; with fewer coordinates, the square root of the ratio is expected. In two dimensions,
+t-SNE, which is designed to preserve neighbors, reached 0.88 of that on 700 cells of 45 dimensions,
+0.94 on a table of 30 columns, 1.0 on 698 faces and 1.2 on 1,500 digits; PCA reached 0.2 to 0.5. An
+embedding that preserves clearly less than PCA with as many components is graded one step lower.
 """
 
 import math
@@ -15,40 +15,40 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
-# Smallest share of the expected neighbors for each word.
+# Smallest share of the expected neighbors for each grade.
 GRADES = {"excellent": 0.75, "good": 0.5, "fair": 1 / 3, "poor": 0.0}
 
 _EXPECTED_POWER = 0.5
 
-# PCA is better if it preserves this much more, by difference and by ratio. Less is noise, or does
-# not justify another method.
+# PCA is better if it preserves this much more, both by difference and by ratio. Smaller differences
+# are noise, or do not justify changing the method.
 _PCA_MORE, _PCA_TIMES = 0.01, 1.1
 
-# Up to this many coordinates, redundant ones are better skipped, and an extension over all
-# landmarks loses more than it gains.
+# Up to this many coordinates, redundant ones should be skipped, and an extension over all landmarks
+# loses more than it gains.
 _FEW_COORDINATES = 3
-# Above this share of suspected shortcuts, another graph is suggested.
+# Suggest another graph above this share of suspected shortcuts.
 _SHORTCUT_SHARE = 0.01
-# With fewer neighbors than this, graphs fall into several components.
+# With fewer neighbors than this, graphs split into several connected components.
 _FEW_NEIGHBORS = 7
-# Steps over all points that a map needs to converge.
+# Number of refinement steps over all points that a map needs to converge.
 _REFINE = 200
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
-    """Return the neighbors kept above chance, relative to what can be expected; may exceed 1."""
+    """Return neighbors preserved above chance, relative to what is expected; may exceed 1."""
     kept = quality.neighbors_kept if kept is None else kept
     chance = quality.n_neighbors / (quality.n_sampled - 1)
     above = (kept - chance) / (1 - chance)
-    # The dimension is NaN if most points coincide; then all neighbors are expected.
+    # The dimension is NaN if most points coincide; all neighbors are expected then.
     share = quality.n_components / quality.dimension if quality.dimension > 0 else 1.0
     return max(0.0, above / min(1.0, share) ** _EXPECTED_POWER)
 
 
 def pca_is_better(quality: "Quality") -> bool:
-    """Return whether as many principal components preserve clearly more neighbors.
+    """Return whether PCA with as many components preserves clearly more neighbors.
 
-    As many components as columns preserve everything, which means nothing.
+    PCA with as many components as columns preserves everything, so it is not considered better.
     """
     if quality.n_components >= quality.n_features:
         return False
@@ -57,7 +57,7 @@ def pca_is_better(quality: "Quality") -> bool:
 
 
 def grade_of(quality: "Quality") -> str:
-    """Return one of `GRADES`."""
+    """Return the grade, one of `GRADES`."""
     words = list(GRADES)
     place = words.index(_word(score(quality)))
     return words[min(place + pca_is_better(quality), len(words) - 1)]
@@ -68,7 +68,7 @@ def _word(share: float) -> str:
 
 
 class Remedy(NamedTuple):
-    """Whether the figures call for a change, and the change with its exact parameter."""
+    """A condition on the quality, and the change that it calls for, with the exact parameter."""
 
     applies: Callable[["Quality"], bool]
     change: Callable[["Quality"], str]
@@ -83,7 +83,7 @@ def _named_graph(quality: "Quality") -> bool:
 
 
 def _neighbors(quality: "Quality") -> int:
-    """Return the mean number of edges of a landmark."""
+    """Return the mean number of edges per landmark."""
     return round(2 * (quality.n_edges or 0) / quality.n_landmarks)
 
 
@@ -101,7 +101,7 @@ def _principal(quality: "Quality") -> str:
     return f"scikit-learn's PCA{components}" + (f" or KernelPCA{components}" if ours else "")
 
 
-# The verdict names the first remedy that applies. Nothing else depends on their order.
+# The verdict names the first remedy that applies. Nothing else depends on the order.
 REMEDIES: Sequence[Remedy] = (
     # The points are nearly flat.
     Remedy(
@@ -157,7 +157,7 @@ REMEDIES: Sequence[Remedy] = (
         ),
         lambda q: f"Isomap(n_components={q.n_components})",
     ),
-    # A map has no more than three coordinates, but it can be laid out with all points.
+    # A map has at most three coordinates, but its layout can be refined with all points.
     Remedy(
         lambda q: _below("excellent", q) and q.parameters.get("refine") == 0,
         lambda q: f"refine={_REFINE}",
@@ -204,7 +204,7 @@ def _functions(redundant: Sequence[int], n_components: int) -> str:
     if len(redundant) == 1:
         before = "coordinate 1" if redundant[0] == 2 else "those before"
         return f"coordinate {redundant[0]} is a function of {before}"
-    return f"{len(redundant)} of {n_components} coordinates are functions of those before"
+    return f"{len(redundant)} of {n_components} coordinates are functions of earlier ones"
 
 
 def _percent(share: float) -> str:

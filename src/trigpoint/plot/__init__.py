@@ -1,4 +1,4 @@
-"""Plots on matplotlib axes; matplotlib is imported only when something is drawn."""
+"""Plots on Matplotlib axes; Matplotlib is imported only when something is drawn."""
 
 from trigpoint.plot._compare import compare
 from trigpoint.plot._curve import landmark_curve

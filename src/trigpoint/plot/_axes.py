@@ -1,4 +1,4 @@
-"""Axes and checks of arguments, shared by all plots."""
+"""Axes and argument checks shared by all plots."""
 
 from numbers import Integral
 from typing import Any
@@ -10,7 +10,7 @@ from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._sources.problems import require
 
-# Columns are drawn to one scale unless one range is more than this many times the other.
+# Axes have equal scales unless one range is more than this many times the other.
 _MAX_ASPECT = 4.0
 
 
@@ -29,12 +29,12 @@ def make_axes(ax: Any) -> Any:
 
 
 def is_estimator(value: Any) -> bool:
-    """Return whether `value` can be fitted."""
+    """Return whether `value` is an estimator."""
     return hasattr(value, "fit") and not isinstance(value, type)
 
 
 def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
-    """Reject anything that is not a fitted estimator or has nothing to draw."""
+    """Reject values that are not fitted estimators or lack `attribute`."""
     if not is_estimator(value):
         raise not_understood(name, value, wanted)
     check_is_fitted(value)
@@ -43,7 +43,7 @@ def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
 
 
 def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
-    """Return the error for a value of the wrong type; it shows the size of an array or list."""
+    """Return an error about a value of the wrong type, with the size of an array or list."""
     shown, size = f"{name}={short(value)}", ""
     if (shape := getattr(value, "shape", None)) is not None:
         size = f"shape {tuple(shape)}"
@@ -55,7 +55,7 @@ def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
 
 
 def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
-    """Return two columns of `values`, shape (n, 2), as finite numbers."""
+    """Return two columns of `values` as an array (n, 2) of finite numbers."""
     values = as_array(values, name)
     if values.ndim >= 1 and len(values) == 0:
         raise ParameterValueError(f"{name} has no points: pass at least one", name)
@@ -67,12 +67,12 @@ def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
     refuse_non_numbers(points, name)
     points = points.astype(np.float64) if points.dtype.kind == "O" else points
     if not np.isfinite(points).all():
-        raise ParameterValueError(f"{name} has NaN or infinity: leave those points out", name)
+        raise ParameterValueError(f"{name} has NaN or infinity: omit these points", name)
     return points
 
 
 def check_plane(plane: Any, n_columns: int) -> list[int]:
-    """Return the two columns to draw."""
+    """Check and return the two columns to draw."""
     columns = list(plane) if isinstance(plane, (tuple, list)) else [plane]
     whole = all(isinstance(column, Integral) for column in columns)
     if not (
@@ -90,14 +90,14 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 
 def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:
-    """Name the axes of an embedding."""
+    """Label the axes of an embedding."""
     first, second = plane
     ax.set(xlabel=f"coordinate {first + 1}", ylabel=f"coordinate {second + 1}")
     _finish(ax, title)
 
 
 def label_columns(ax: Any, plane: Any, source: Any, title: str | None) -> None:
-    """Name the axes of the points that `source` was fitted to, and draw them to one scale."""
+    """Label the axes with the columns that `source` was fitted to, and equalize their scales."""
     names = getattr(source, "feature_names_in_", None)
     labels = [f"column {column}" if names is None else names[column] for column in plane]
     ax.set(xlabel=labels[0], ylabel=labels[1])

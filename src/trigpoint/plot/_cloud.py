@@ -1,4 +1,4 @@
-"""Clouds of points: markers, or an image if there are many."""
+"""Point clouds, drawn as markers or, if there are many points, as an image."""
 
 from typing import Any
 
@@ -7,25 +7,25 @@ import numpy as np
 from trigpoint._common.palette import BLUE, GRAY
 from trigpoint.plot._colors import Coloring
 
-# Up to this many points are drawn one by one; more, as an image of the mean color per pixel.
+# Up to this many points are drawn as markers; more, as an image with one color per pixel.
 MAX_MARKERS = 20_000
 
-# Fewest and most pixels per side of an image; between them, about one pixel per point.
+# Minimum and maximum pixels per side of an image; in between, there is about one pixel per point.
 _PIXELS = (150, 300)
 
-# From this many markers on, they are rasterized in vector files.
+# Minimum number of markers that are rasterized in vector files.
 RASTERIZED_FROM = 2000
 
-# Areas of markers, in square points.
+# Smallest and largest area of a marker, in square points.
 _MARKER_AREAS = (4, 12)
 
 
 def draw_cloud(
     ax: Any, points: np.ndarray, coloring: Coloring | None, cmap: Any, *, plain: str = BLUE
 ) -> Any:
-    """Draw points, shape (n, 2), and return the mappable for a color bar.
+    """Draw points (n, 2), and return the mappable for a color bar.
 
-    Without a coloring, few points are drawn in the color `plain`, many as a density in `cmap`.
+    Without a coloring, markers have the color `plain`, and images show the density in `cmap`.
     """
     if len(points) <= MAX_MARKERS:
         return _markers(ax, points, coloring, plain)
@@ -43,7 +43,7 @@ def draw_cloud(
 
 
 def draw_landmarks(ax: Any, points: np.ndarray, color: str) -> None:
-    """Draw landmarks, shape (k, 2), above everything else."""
+    """Draw landmarks (k, 2) on top of everything else."""
     ax.scatter(
         *points.T,
         s=_marker_area(10 * len(points)),
@@ -69,7 +69,7 @@ def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str)
         return ax.scatter(*points.T, color=plain, **style)
     values = coloring.values
     if coloring.names is not None:
-        # Points are often sorted by class, and the last class would hide the others.
+        # Shuffled because points are often sorted by class, and the last class would hide the rest.
         order = np.random.default_rng(0).permutation(len(points))
         points, values = points[order], values[order]
     cmap = coloring.cmap.with_extremes(bad=GRAY)
@@ -85,7 +85,7 @@ def _flat(color: str) -> Any:
 
 
 class Pixels:
-    """Points, shape (n, 2), sorted into the pixels of an image; empty pixels are NaN."""
+    """Points (n, 2) binned into the pixels of an image; empty pixels are NaN."""
 
     def __init__(self, points: np.ndarray) -> None:
         self._side = int(np.clip(np.sqrt(len(points)), *_PIXELS))
@@ -109,7 +109,7 @@ class Pixels:
         return totals / self._totals(known)
 
     def majority(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
-        """Return the most frequent class in each pixel; the first one if tied."""
+        """Return the most frequent class in each pixel; ties go to the first class."""
         each = np.bincount(self._pixel * n_classes + codes, minlength=self._side**2 * n_classes)
         most = each.reshape(-1, n_classes).argmax(axis=1)
         return np.where(np.isfinite(self.counts()), most, np.nan)
@@ -120,18 +120,18 @@ class Pixels:
         return totals
 
     def show(self, ax: Any, values: np.ndarray, **options: Any) -> Any:
-        """Draw one value for each pixel."""
+        """Draw one value per pixel."""
         image = ax.imshow(
             # Rows of an image run along y.
             values.reshape(self._side, self._side).T,
             extent=self._extent,
             origin="lower",
             aspect="auto",
-            # Interpolation would mix class colors and wash out single points.
+            # Interpolation would mix class colors and blur single points.
             interpolation="nearest",
             **options,
         )
-        # Images fill their axes; points leave a margin.
+        # Images fill their axes by default, whereas points leave a margin.
         image.sticky_edges.x.clear()
         image.sticky_edges.y.clear()
         ax.autoscale_view()

@@ -1,4 +1,4 @@
-"""Colors of points, and their legends."""
+"""Colors of points, legends and color bars."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ _CLASSES_PER_COLUMN = 20
 
 @dataclass(frozen=True)
 class Coloring:
-    """Meaning of the colors of points.
+    """Values that determine the colors of points, and their meaning.
 
     Attributes
     ----------
     values : ndarray of shape (n,)
-        Numbers (float64, NaN where missing), or the numbers of classes.
+        Numbers (float64, NaN where missing), or class codes.
     cmap : Colormap
     names : tuple of str or None
         Names of the classes; ``None`` for numbers.
@@ -37,30 +37,30 @@ class Coloring:
 
     @property
     def some_missing(self) -> bool:
-        """Whether numbers are missing; missing labels form a class of their own."""
+        """Whether numbers are missing; missing labels form a separate class."""
         return self.names is None and bool(np.isnan(self.values).any())
 
     @property
     def needs_key(self) -> bool:
-        """Whether the colors need a legend to be understood."""
+        """Whether the colors cannot be understood without a legend."""
         return self.names is not None or self.some_missing
 
     def limits(self) -> dict[str, float]:
-        """Return the limits of the color map, if they do not depend on the values."""
+        """Return the limits of the color map, unless they depend on the values."""
         if self.names is None:
             return {}
         return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
 
 
 def name_of(color: Any) -> str | None:
-    """Return the name of a pandas Series, or of another library's column."""
+    """Return the name of a pandas Series or similar column, or None."""
     name = getattr(color, "name", None)
-    # A number is the position of a column without a name.
+    # An integer name is only the position of an unnamed column.
     return name if isinstance(name, str) and name else None
 
 
 def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | None:
-    """Return what a user's `color` and `categories` mean; the length is checked elsewhere."""
+    """Interpret the parameters `color` and `categories`; the caller checks the length."""
     require("matplotlib", "plotting")
     import matplotlib as mpl
 
@@ -74,7 +74,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
     given = read_values(color)
     if given.values.ndim != 1:
         raise ParameterValueError(
-            f"color has shape {given.values.shape}: pass one number or class for each point",
+            f"color has shape {given.values.shape}: pass one number or class per point",
             "color",
         )
     if given.are_classes if categories is None else categories:
@@ -113,7 +113,7 @@ def _no_numbers(why: str) -> ParameterTypeError:
 def draw_key(
     place: Any, coloring: Coloring, mappable: Any, axes: Iterable[Any], label: str | None
 ) -> None:
-    """Add a legend beside `place`, axes or figure, or a color bar at `axes`."""
+    """Add a legend next to `place` (axes or figure), or a color bar at `axes`."""
     if coloring.names is None:
         bar = mappable.get_figure().colorbar(mappable, ax=list(axes), label=label or "")
         bar.outline.set_visible(False)
@@ -138,12 +138,12 @@ def draw_key(
 
 
 def _explain_missing(bar: Any) -> None:
-    """Explain the gray of missing values below a color bar."""
+    """Add a legend entry for missing values below a color bar."""
     bar.legend(
         handles=[_dot(GRAY, "missing")],
         frameon=False,
         handletextpad=0.2,
-        # To the right, where the bar's numbers have made room.
+        # Extends to the right, into the space reserved for the tick labels of the bar.
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         borderpad=0,

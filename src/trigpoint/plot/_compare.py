@@ -1,4 +1,4 @@
-"""Embeddings side by side."""
+"""Side-by-side plots of embeddings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,34 +29,34 @@ def compare(
     label: str | None = None,
     title: str | None = None,
 ) -> np.ndarray:
-    """Draw several embeddings of the same points in the same colors.
+    """Draw several embeddings of the same points with the same colors.
 
     Parameters
     ----------
     embeddings : dict of str to array-like of shape (n, l) or fitted estimator
-        What to draw in each panel, by title; for an estimator, its landmarks.
+        Embeddings by panel title; for an estimator, its landmarks are drawn.
     color : array-like of shape (n,) or None, default=None
-        A number or a class for each point, as for `embedding`. ``None`` shows the density of
+        A number or a class for each point, as in `embedding`. ``None`` shows the density of
         points, separately in each panel.
     categories : bool or None, default=None
-        As for `embedding`.
+        As in `embedding`.
     ncols : int or None, default=None
-        Panels per row; ``None`` means up to four.
+        Number of panels per row; ``None`` means up to four.
     plane : (int, int), default=(0, 1)
         The columns to draw.
     figure : matplotlib Figure, SubFigure or None, default=None
-        Where to draw; ``None`` makes a new figure.
+        Figure to draw in; ``None`` creates a new one.
     cmap : str, default="viridis"
         Color map for numbers.
     label : str or None, default=None
-        What the colors stand for; ``None`` takes the name of a pandas Series.
+        Label of the colors; ``None`` uses the name of a pandas Series.
     title : str or None, default=None
         Title of the figure.
 
     Returns
     -------
     ndarray of matplotlib Axes
-        In the order of `embeddings`; each has the figure as its ``figure`` attribute.
+        Axes in the order of `embeddings`; the figure is their ``figure`` attribute.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def compare(
     for ax, (name, (points, own)) in zip(axes, panels.items(), strict=True):
         drawn.append(draw_cloud(ax, points, own, cmap))
         label_coordinates(ax, plane, name)
-        # Panels are narrow, and the scales differ between panels and mean nothing.
+        # Panels are narrow, and their scales differ and carry no information.
         ax.set(xticks=[], yticks=[])
     for place, ax in enumerate(axes):
         if place % columns:
@@ -120,7 +120,7 @@ def _make_panels(count: int, columns: int, figure: Any) -> np.ndarray:
 
 
 def _share_limits(drawn: list[Any]) -> None:
-    """Make a color mean the same in all panels."""
+    """Use the same color limits in all panels."""
     limits = [mappable.get_clim() for mappable in drawn]
     low, high = min(low for low, _ in limits), max(high for _, high in limits)
     for mappable in drawn:

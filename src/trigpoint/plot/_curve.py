@@ -1,4 +1,4 @@
-"""The trace error against the number of landmarks."""
+"""Plot of the trace error against the number of landmarks."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from trigpoint._samplers import LandmarkCurve
 from trigpoint._sources.problems import require
 from trigpoint.plot._axes import make_axes, not_understood
 
-# Errors below this are rounding.
+# Errors below this are due to rounding.
 _LEAST_ERROR = 1e-12
 
 
@@ -22,18 +22,18 @@ def landmark_curve(
     label: str | None = None,
     title: str | None = None,
 ) -> Any:
-    """Draw the trace error against the number of landmarks.
+    """Plot the trace error against the number of landmarks.
 
     Parameters
     ----------
     curve : LandmarkCurve
-        From `trigpoint.landmark_curve`.
+        Curve returned by `trigpoint.landmark_curve`.
     tolerance : float or None, default=None
-        An error to mark; a legend says how many landmarks are needed to reach it.
+        Error to mark; a legend shows the number of landmarks needed to reach it.
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure. Several curves may share axes.
+        Axes to draw in; ``None`` creates a new figure. Several curves may share axes.
     label : str or None, default=None
-        Name of the curve in a legend.
+        Label of the curve in the legend.
     title : str or None, default=None
 
     Returns
@@ -54,12 +54,12 @@ def landmark_curve(
     from matplotlib.ticker import LogLocator
 
     if not isinstance(curve, LandmarkCurve):
-        raise not_understood("curve", curve, "what trigpoint.landmark_curve returns")
+        raise not_understood("curve", curve, "the result of trigpoint.landmark_curve")
     own = ax is None
     ax = make_axes(ax)
     if own:
         ax.set_prop_cycle(color=OKABE_ITO)
-    # An error that is pure rounding would stretch the axis over an empty range.
+    # Pure rounding errors would stretch the logarithmic axis over an empty range.
     seen = np.maximum(curve.errors, _LEAST_ERROR)
     (line,) = ax.loglog(curve.n_landmarks, seen, "o-", markersize=4, label=label)
     bounds = [np.maximum(seen + sign * 2 * curve.standard_errors, _LEAST_ERROR) for sign in (-1, 1)]

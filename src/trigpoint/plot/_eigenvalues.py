@@ -1,4 +1,4 @@
-"""The eigenvalues of an embedding, and their widest gap."""
+"""Eigenvalues of an embedding, and their widest gap."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,21 +18,21 @@ _BEYOND = 8
 # Consecutive eigenvalues form a gap if one is at least this many times the other.
 _GAP = 1.5
 
-# Repeated computations of an eigenvalue agree to within this share of the largest.
+# Tolerance for matching eigenvalues computed twice, relative to the largest.
 _SAME = 1e-6
 
 
 def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any:
-    """Draw the leading eigenvalues, filled for the coordinates, and mark the widest gap.
+    """Plot the leading eigenvalues, filled for the coordinates, and mark the widest gap.
 
-    A little noise mixes eigenvectors whose eigenvalues are close. A gap keeps each such group
-    together, so it is a safe place to stop. How many coordinates a task needs is another question.
+    Noise mixes eigenvectors whose eigenvalues are close, and a gap does not split such groups, so
+    it is a safe place to stop. The number of coordinates that a task needs is a separate question.
 
     Parameters
     ----------
     estimator : fitted estimator
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw in; ``None`` creates a new figure.
     title : str or None, default=None
 
     Returns
@@ -41,10 +41,10 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
 
     Notes
     -----
-    The 30 eigenvalues, or eight more than coordinates, are computed again, which takes about as
-    long as the spectral stage of `fit`. The gap is where the ratio of consecutive
-    eigenvalues is largest, and at least 1.5. Eigenvalues of diffusion maps are compared by their
-    distance from 1.
+    The 30 eigenvalues, or eight more than coordinates, are recomputed, which takes about as long as
+    the spectral stage of `fit`. The widest gap is where the ratio of consecutive eigenvalues is
+    largest, if it is at least 1.5. Eigenvalues of diffusion maps are compared by their distance
+    from 1.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
             ax.plot(places + 1, values[places], "o", **style)
     ax.axhline(0, color="black", linewidth=0.8)
     if leading.gap is not None:
-        # Vertical, because a gap among small eigenvalues would be no wider than a line.
+        # A vertical line, because a gap between small eigenvalues would be too small to shade.
         label = f"widest gap by ratio, after {leading.gap}"
         ax.axvline(leading.gap + 0.5, color=VERMILLION, linewidth=1.5, linestyle="--", label=label)
     ax.set(xlabel="eigenvector", ylabel="eigenvalue", xlim=(0.5, len(values) + 0.5))
@@ -89,16 +89,16 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """Leading eigenvalues of the landmarks.
+    """Leading eigenvalues of the operator on the landmarks.
 
     Attributes
     ----------
     values : ndarray of shape (m,)
-        In the order of their eigenvectors, without the constant one.
+        Eigenvalues in the order of their eigenvectors, without that of the constant eigenvector.
     used : bool ndarray of shape (m,)
         Whether the eigenvector is a coordinate of the embedding.
     gap : int or None
-        How many come before the widest gap; ``None`` if no gap stands out.
+        Number of eigenvalues before the widest gap; ``None`` if no gap stands out.
     """
 
     values: np.ndarray
@@ -109,11 +109,12 @@ class Eigenvalues:
 def leading_eigenvalues(estimator: Any) -> Eigenvalues:
     """Compute the leading eigenvalues of the operator of an estimator, and their widest gap.
 
-    They are consecutive even if the coordinates, chosen as independent, are not. So the space
-    between two of them is a gap, not a skipped eigenvector.
+    The eigenvalues are consecutive even if the coordinates, chosen as independent, are not, so that
+    gaps are not due to skipped eigenvectors.
 
-    The gap is where the ratio of consecutive eigenvalues is largest. Those of the Laplacian grow,
-    the others fall; those of diffusion maps are compared by their distance from 1.
+    The widest gap is where the ratio of consecutive eigenvalues is largest. Eigenvalues of the
+    Laplacian increase, all others decrease; those of diffusion maps are compared by their distance
+    from 1.
     """
     own = estimator.fitted_.spectrum
     k, n_components = own.coordinates.shape
@@ -123,7 +124,7 @@ def leading_eigenvalues(estimator: Any) -> Eigenvalues:
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
-    """Return how many of the increasing `sizes` precede the largest ratio, if it is large."""
+    """Return the number of increasing `sizes` before the largest ratio, or None if it is small."""
     if len(sizes) < 2:
         return None
     floor = np.finfo(np.float64).eps * abs(sizes).max()
@@ -133,7 +134,7 @@ def widest_gap(sizes: np.ndarray) -> int | None:
 
 
 def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute up to `count` eigenvalues that are above rounding error, and their sizes."""
+    """Compute up to `count` eigenvalues above rounding error, and their sizes."""
     while count > 1:
         try:
             return estimator._leading_eigenvalues(count)
@@ -143,11 +144,11 @@ def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _used(values: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return which of the eigenvalues belong to the coordinates."""
+    """Return a mask of the eigenvalues that belong to coordinates."""
     used = np.zeros(len(values), dtype=bool)
     tolerance = _SAME * abs(values).max()
     if len(own) <= len(values) and (abs(values[: len(own)] - own) <= tolerance).all():
-        # The search below would confuse equal eigenvalues.
+        # The search below cannot distinguish equal eigenvalues.
         used[: len(own)] = True
         return used
     for value in own:

@@ -1,4 +1,4 @@
-"""The neighborhood graph of the landmarks."""
+"""Plot of the neighborhood graph of the landmarks."""
 
 from typing import Any
 
@@ -30,15 +30,15 @@ def graph(
     ax: Any = None,
     title: str | None = None,
 ) -> Any:
-    """Draw the landmark graph: heavier edges are more opaque, bridges have another color.
+    """Draw the landmark graph, with opacity by edge weight and bridges in a different color.
 
     Parameters
     ----------
     estimator : fitted estimator
-        One with a graph: `LaplacianEigenmaps`, `DiffusionMaps` or `Isomap`.
+        Estimator with a graph: `LaplacianEigenmaps`, `DiffusionMaps` or `Isomap`.
     on : {"embedding", "points"}, default="embedding"
-        Where to draw the landmarks: at their coordinates, or in the space of the points, where
-        shortcuts can be seen to cross a gap.
+        Whether to draw landmarks in the embedding or in the space of the points, where shortcuts
+        visibly cross gaps.
     plane : (int, int), default=(0, 1)
         The columns to draw.
     max_edges : int, default=20000
@@ -46,7 +46,7 @@ def graph(
         you pass `ax`, create its figure with ``layout="constrained"`` to make room for the note.
         Bridges are always drawn.
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw in; ``None`` creates a new figure.
     title : str or None, default=None
 
     Returns
@@ -94,7 +94,7 @@ def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     k = len(estimator.landmarks_)
     bridges = np.sort(estimator.bridges_, axis=1) @ [k, 1]
     kept = np.flatnonzero(~np.isin(edges @ [k, 1], bridges))
-    # The heaviest are drawn last, on top.
+    # The heaviest edges are drawn last, on top.
     order = kept[np.argsort(upper.data[kept], kind="stable")]
     return edges[order], upper.data[order]
 
@@ -109,7 +109,7 @@ def _draw_edges(
         edges, weights = edges[-max_edges:], weights[-max_edges:]
         ax.annotate(
             f"the heaviest {max_edges:,} of {n_edges:,} edges",
-            # Below the axis label: inside the axes, edges would run through it.
+            # Below the axis label, because edges would cross a note inside the axes.
             (0.5, 0),
             xycoords=ax.xaxis.label,
             xytext=(0, -2),

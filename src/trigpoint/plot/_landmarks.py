@@ -1,4 +1,4 @@
-"""Landmarks among the points, with their local covariances."""
+"""Plot of landmarks among the points, with local covariances."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ from trigpoint.plot._axes import (
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, draw_landmarks
 
-# Range of grays for the points, light enough that landmarks stand out.
+# Range of grays for points, light enough for landmarks to stand out.
 GRAYS = (0.12, 0.6)
 
-# Fill and outline opacity of ellipses that do not overlap.
+# Opacity of the fill and the outline of ellipses that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
-# Fainter fills would be lost to color rounding.
+# Minimum fill opacity; fainter fills are lost when colors are rounded.
 _LEAST_FILLED = 0.02
 
 
@@ -41,7 +41,7 @@ def landmarks(
     ----------
     source : fitted estimator or sampler
     X : array-like of shape (n, d) or None, default=None
-        Points to draw behind the landmarks: one by one, or as a density above 20,000.
+        Points to draw behind the landmarks, as markers or, above 20,000 points, as a density.
     covariances : bool or None, default=None
         Whether to draw ellipses of the local covariances; ``None`` draws them if available.
     n_std : float, default=1.0
@@ -49,7 +49,7 @@ def landmarks(
     plane : (int, int), default=(0, 1)
         The columns to draw; full covariances are projected onto them.
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw in; ``None`` creates a new figure.
     title : str or None, default=None
 
     Returns
@@ -102,12 +102,12 @@ def _light_greys() -> Any:
 
 
 def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
-    """Return the covariances (k, 2, 2) of two columns."""
+    """Return the local covariances (k, 2, 2) of two columns."""
     covariances = getattr(source, "covariances_", None)
     if covariances is None:
         raise ParameterValueError(
             f"{type(source).__name__} has no covariances: fit an estimator with "
-            "graph='bhattacharyya' (model files leave out full covariances above 16 columns), or "
+            "graph='bhattacharyya' (model files omit full covariances above 16 columns), or "
             "pass covariances=False",
             "covariances",
         )
@@ -122,12 +122,12 @@ def _draw_ellipses(ax: Any, centers: np.ndarray, covariances: np.ndarray, n_std:
     from matplotlib.collections import EllipseCollection
 
     variances, directions = np.linalg.eigh(covariances)
-    # Rounding may make variances across a flat piece negative.
+    # Rounding may make the variances of flat ellipses negative.
     half_axes = n_std * np.sqrt(np.maximum(variances, 0))
     x, y = directions[:, 0, 1], directions[:, 1, 1]
     reach = n_std * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     ends = np.concatenate([centers - reach, centers + reach])
-    # The more the ellipses overlap, the more transparent each must be.
+    # Ellipses are more transparent the more they overlap.
     layers = max(1.0, np.pi * half_axes.prod(axis=1).sum() / np.ptp(ends, axis=0).prod())
     filled = _FILLED / layers
     ellipses = EllipseCollection(

@@ -1,4 +1,4 @@
-"""An embedding of any number of points."""
+"""Plot of an embedding of any number of points."""
 
 from typing import Any
 
@@ -34,16 +34,15 @@ def embedding(
     legend: bool | None = None,
     title: str | None = None,
 ) -> Any:
-    """Draw two coordinates of an embedding of any number of points.
+    """Plot two coordinates of an embedding of any number of points.
 
     Parameters
     ----------
     coordinates : array-like of shape (n, l), or fitted estimator
-        The embedding; for an estimator, that of its landmarks.
+        The embedding; for an estimator, the embedding of its landmarks.
     color : array-like of shape (n,) or None, default=None
-        A number or a class for each point; if landmarks are drawn, one for each of them or for
-        each fitted point. ``None`` shows the density of points. Points whose color is
-        missing are gray.
+        A number or a class for each point; for an estimator, one for each landmark or for each
+        fitted point. ``None`` shows the density of points. Points with missing values are gray.
     categories : bool or None, default=None
         Whether `color` names classes. ``None`` treats strings, booleans and categorical columns as
         classes, and also integers with at most 14 distinct values, as reports do.
@@ -53,14 +52,14 @@ def embedding(
     plane : (int, int), default=(0, 1)
         The columns to draw.
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure.
+        Axes to draw in; ``None`` creates a new figure.
     cmap : str, default="viridis"
         Color map for numbers; the default is colorblind-safe.
     label : str or None, default=None
-        What the colors stand for; ``None`` takes the name of a pandas Series.
+        Label of the colors; ``None`` uses the name of a pandas Series.
     legend : bool or None, default=None
-        Whether to add a legend or color bar. ``None`` adds one for classes, and for numbers if
-        `label` names them or some are missing. A legend goes to the right of the axes: if you pass
+        Whether to add a legend or color bar. ``None`` adds one for classes, and for numbers if they
+        have a `label` or some are missing. Legends are placed to the right of the axes: if you pass
         `ax`, create its figure with ``layout="constrained"`` to make room.
     title : str or None, default=None
 
@@ -71,11 +70,11 @@ def embedding(
     Notes
     -----
     Above 20,000 points, the plot is an image of up to 300 x 300 pixels that show the mean color,
-    the most frequent class, or the logarithm of the number of points: ten million points cost no
-    more than a histogram. In vector files, 2,000 or more markers are rasterized.
+    the most frequent class, or the logarithm of the number of points, so that plotting ten million
+    points costs no more than a histogram. In vector files, 2,000 or more markers are rasterized.
 
-    Classes use the eight colors of Okabe and Ito, then others that are as distinct as possible with
-    any color vision.
+    Classes use the eight colors of Okabe and Ito, followed by others chosen to be as distinct as
+    possible with any color vision.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def embedding(
 def read_embedding(
     source: Any, coloring: Coloring | None, plane: Any, name: str = "coordinates"
 ) -> tuple[np.ndarray, Coloring | None]:
-    """Return the points (n, 2) of an embedding or estimator, and their coloring."""
+    """Return the coordinates (n, 2) of an embedding or estimator, and their coloring."""
     if not is_estimator(source):
         points = check_points(name, source, plane)
         return points, _checked(coloring, len(points), f"the {len(points)} points")
@@ -144,7 +143,7 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         )
         own = landmarks.landmark_embedding_
         if not is_estimator(coordinates):
-            # `transform` may move landmarks inward.
+            # `transform` smooths, which may move landmarks inward.
             own, _ = extend(landmarks.model_.extension, landmarks.landmarks_)
         return check_points("landmark_embedding_ of landmarks", own, plane)
     marks = np.asarray(landmarks)

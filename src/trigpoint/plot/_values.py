@@ -1,4 +1,4 @@
-"""Values to color points by, in any of many containers: numbers, dates or labels."""
+"""Conversion of numbers, dates and labels to color points by, from any container."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class Given:
     ----------
     values : ndarray of shape (n,)
     order : tuple of str or None
-        The labels in the order the user chose; ``None`` if unordered.
+        The labels in user-defined order; ``None`` if unordered.
     """
 
     values: np.ndarray
@@ -36,14 +36,14 @@ class Given:
 
 
 def read_values(values: Any, name: str = "color") -> Given:
-    """Convert values to an array; note the order of a pandas Categorical."""
+    """Convert values to an array; keep the order of a pandas Categorical."""
     dtype = getattr(values, "dtype", None)
     codes = getattr(getattr(values, "cat", values), "codes", None)
     if codes is not None and hasattr(dtype, "categories"):
         return _read_categories(np.asarray(codes), dtype)
     if getattr(dtype, "tz", None) is not None:
-        # In local time of their zone; numpy would convert them to objects, which is slow for ten
-        # million.
+        # Convert to local time without a zone; NumPy would create objects, which is slow for ten
+        # million values.
         values = getattr(values, "dt", values).tz_localize(None)
     if isinstance(values, np.ma.MaskedArray):
         values = _unmasked(values)
@@ -53,9 +53,9 @@ def read_values(values: Any, name: str = "color") -> Given:
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
-    """Replace masked values by missing ones."""
+    """Replace masked values by missing values."""
     if values.dtype.kind == "M":
-        # As objects, nanoseconds would become integers.
+        # Converting to objects would turn nanoseconds into integers.
         return np.asarray(values.filled(np.datetime64("NaT")))
     filled: np.ndarray = values.data.astype(object)
     filled[np.ma.getmaskarray(values)] = None
@@ -66,13 +66,13 @@ def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
     names = [label_text(name) for name in dtype.categories]
     # Missing values have code -1.
     values = np.array([*names, None], dtype=object)[codes]
-    # pandas sorts categories that have no explicit order, with 10 before 2.
+    # By default, pandas sorts categories, with 10 before 2; any other order was chosen by the user.
     chosen = dtype.ordered or names != sorted(names)
     return Given(values, tuple(names) if chosen else None)
 
 
 def numbers_or_dates(values: np.ndarray) -> np.ndarray:
-    """Convert objects that are all numbers, or all dates, or missing; leave others unchanged."""
+    """Convert objects to numbers or dates if all known values are; leave others unchanged."""
     if values.dtype.kind != "O":
         return values
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -92,9 +92,9 @@ def _without_zone(value: Any) -> Any:
 def coded_labels(
     values: np.ndarray, order: Sequence[str] | None = None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the place of each label among the distinct ones, -1 if missing, and these.
+    """Encode labels as positions among the distinct labels, -1 if missing; return both.
 
-    They are in the given order, otherwise in natural order: 2 before 10.
+    Distinct labels follow the given order, or otherwise natural order, with 2 before 10.
     """
     if values.dtype.kind == "O":
         missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -113,7 +113,7 @@ def coded_labels(
 
 
 def label_text(value: Any) -> str:
-    """Return a label as text: bytes are decoded, and 3.0, an integer among gaps, is 3."""
+    """Return a label as text; decode bytes, and write integers stored as floats without ".0"."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, float | np.floating) and value.is_integer():
