@@ -43,6 +43,13 @@ def test_three_clusters_have_their_gap_after_two(islands):
     assert axes.get_title() == "here"
 
 
+def test_gaps_of_diffusion_maps_are_distances_from_one(islands):
+    """With alpha=0, eigenvalues are one minus those of Laplacian eigenmaps."""
+    same = {"landmarks": islands.landmarks_, "graph": islands.graph_}
+    diffusion = tp.DiffusionMaps(2, alpha=0.0, random_state=0, **same).fit(islands.landmarks_)
+    assert leading_eigenvalues(diffusion).gap == leading_eigenvalues(islands).gap == 2
+
+
 def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca, roll):
     others = [
         kind(2, landmarks=80, random_state=0).fit(roll[0]) for kind in (tp.DiffusionMaps, tp.Isomap)
