@@ -112,6 +112,8 @@ def test_redundant_coordinates(rng):
     circle = np.column_stack([np.cos(3 * u[:, 0]), np.sin(3 * u[:, 0])])
     assert redundant_coordinates(circle) == ()
     assert redundant_coordinates(np.column_stack([u[:, 0], np.zeros(2000)])) == (2,)
+    # Neither does the unit of the coordinates matter.
+    assert redundant_coordinates(1e-6 * np.column_stack([u[:, 0], u[:, 1], bent])) == (3,)
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,7 @@ def test_a_tolerance_that_is_just_met_is_met():
     X = Pool(np.random.default_rng(0).normal(size=(100, 2)))
     sampler = tp.EfficientDPP()
     measure = count.ErrorEstimate(X, sampler, 3.0, np.random.default_rng(0))
-    for met in (1, 2):
+    for met in (1, 2, 5):
         found, _ = count.count_landmarks(X, sampler, 3.0, measure(met)[0], np.random.default_rng(0))
         assert found == met
 
