@@ -200,6 +200,8 @@ def test_separate_pieces_are_counted(rng):
     assert found.n_edges >= 120
     kernel = tp.KernelPCA(landmarks=100, random_state=0).fit(X).quality(X)
     assert kernel.pieces is kernel.shortcuts is None
+    assert found.lines()["pieces"] == f"{found.pieces}, joined by bridges"
+    assert "pieces" not in kernel.lines()
     # All columns are their own principal components, and graphs of all pairs have no suspects.
     whole = tp.LaplacianEigenmaps(3, graph="complete", landmarks=100, random_state=0).fit(X)
     assert whole.quality(X).shortcuts is None

@@ -263,6 +263,18 @@ def test_a_sampler_of_the_user_cannot_write_to_the_points(rng):
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.parametrize("wrong", [np.zeros((5, 2)), np.full((5, 3), "a")], ids=["shape", "text"])
+def test_landmarks_of_a_user_that_are_no_points_are_refused(wrong, rng):
+    class Elsewhere:
+        def fit(self, points):
+            self.landmarks_ = wrong
+
+    with pytest.raises(
+        tp.ParameterError, match=r"landmarks_ of Elsewhere has .* \(5, 3\) is needed"
+    ):
+        tp.select(rng.normal(size=(100, 3)), Elsewhere())
+
+
 def test_any_sampler_of_the_user_gets_a_seed(rng):
     X = rng.normal(size=(300, 3))
     first, again = (tp.select(X, Shuffling(), random_state=0).indices for _ in range(2))

@@ -1,5 +1,6 @@
 """Selection of a diverse subset of rows."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +88,9 @@ def select(
     except ParameterError as error:
         if error.parameter != "landmarks":
             raise
-        raise type(error)(str(error).replace("landmarks", "sampler"), "sampler") from None
+        # The parameter has another name here.
+        message = re.sub(r"(^|choose )landmarks\b", r"\1sampler", str(error))
+        raise type(error)(message, "sampler") from None
     for note in chosen.notes:
         warn_user(note)
     points = chosen.points
