@@ -43,7 +43,8 @@ def test_neighbors_count_rows_of_the_data(X, small_pools):
     # All rows are the pool.
     assert asked.select(Pool(X)).neighborhoods.size == 101
     few = tp.EfficientDPP(8, n_neighbors=40, random_state=0)
-    with pytest.raises(ValueError, match=r"n_neighbors=40 of the 5,000 rows correspond to 8 .*pool=None"):
+    message = r"n_neighbors=40 of the 5,000 rows correspond to 8 .*pool=None"
+    with pytest.raises(ValueError, match=message):
         few.fit(X)
     assert few.set_params(pool=None).fit(X).indices_ is not None
     with pytest.raises(ValueError, match="n_neighbors=5001 is too large"):
