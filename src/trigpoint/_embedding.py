@@ -100,9 +100,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             self.landmarks, source, space, run.rng, default=default, per_landmark=per_landmark
         )
         run.done("reading")
-        if pool.points.shape[1] > self._most_columns:
-            pool = pool.reduced(int(self._most_columns), run.rng, run.n_threads)
-            run.done("projection")
+        pool = self._reduced(pool, run)
         landmarks = draw_landmarks(self.landmarks, pool, run, default)
         run.done("landmarks")
         fit, extension = self._embed(pool, landmarks, run)
@@ -176,6 +174,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
                 "extension",
             )
         return space_for(self.metric)
+
+    def _reduced(self, pool: Pool, run: Run) -> Pool:
+        """Return the pool in as many principal components as the estimator takes columns."""
+        if pool.points.shape[1] <= self._most_columns:
+            return pool
+        pool = pool.reduced(int(self._most_columns), run.rng, run.n_threads)
+        run.done("projection")
+        return pool
 
     @abstractmethod
     def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:

@@ -119,9 +119,7 @@ def compare_methods(
             continue
         estimator = method(n_components, metric=metric, random_state=seed)
         own = Run(seed, n_jobs, False, source)
-        reduced = pool
-        if pool.points.shape[1] > method._most_columns:
-            reduced = pool.reduced(int(method._most_columns), own.rng, own.n_threads)
+        reduced = estimator._reduced(pool, own)
         try:
             _, extension = estimator._embed(reduced, chosen, own)
         except ParameterError as error:
