@@ -201,10 +201,7 @@ def _columns(
     values = landmarks[:, shown].astype(np.float64)
     if sample is not None:
         values = np.concatenate([sample.columns(shown), values])
-    scales = getattr(subject.model.space, "scales", None)
-    if scales is not None:
-        # Convert back to the units of the data.
-        values *= scales[shown]
+    values = subject.model.space.in_units(values, shown)
     names = subject.model.columns.names
     if names is None and source is not None:
         names = source.columns.names

@@ -70,6 +70,14 @@ class Space:
         """Return the Euclidean rows of a block, which need not be finite."""
         raise NotImplementedError
 
+    def in_units(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return values of some Euclidean columns in the units of the user's rows, if they differ.
+
+        `columns` are the numbers of the columns of `values`.
+        """
+        del columns
+        return values
+
     def width(self, n_columns: int) -> int:
         """Return the number of Euclidean columns for rows with `n_columns` columns."""
         return n_columns
@@ -165,6 +173,10 @@ class Standardized(Space):
         with np.errstate(over="ignore"):
             scaled: np.ndarray = block / self.scales.astype(block.dtype)
         return scaled
+
+    def in_units(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        assert self.scales is not None
+        return values * self.scales[columns]
 
     def arrays(self) -> dict[str, np.ndarray]:
         assert self.scales is not None
