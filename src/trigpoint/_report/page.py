@@ -25,7 +25,7 @@ _SCRIPTS = (
     *("data", "colors", "density", "bounds", "ticks", "view"),
     *("crowding", "labels", "panel", "svg", "figure", "gestures"),
     *("selection", "table", "breakdown", "search", "pictures", "tip"),
-    *("address", "help", "legend", "models", "page"),
+    *("address", "help", "legend", "models", "link", "pointer", "page"),
 )
 
 # Maximum numbers of ordinary edges, and of bridges and suspected shortcuts, to draw.

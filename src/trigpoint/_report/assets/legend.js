@@ -68,3 +68,11 @@ function legendEntries(choice, look) {
   const texts = [`${choice.name}: ${low}`, "", "", "", high];
   return steps.map((color, step) => ({ text: texts[step], color }));
 }
+
+// Whether the entries of a legend do not fit one line; then they are as wide as the widest.
+function severalLines(legend) {
+  legend.classList.remove("many");
+  legend.style.setProperty("--entry", `${Math.max(...Array.from(legend.children, (child) => child.offsetWidth))}px`);
+  const tops = Array.from(legend.children, (child) => child.offsetTop + child.offsetHeight / 2);
+  return Math.max(...tops) - Math.min(...tops) > 12;
+}

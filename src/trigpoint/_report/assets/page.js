@@ -21,8 +21,6 @@ const texts = facts.text ? [facts.text] : [];
 const labeled = facts.colors.filter(({ labels }) => labels);
 const sampledRows = facts.rows ? arrayAt(facts.rows) : null;
 const MOST_IN_GALLERY = 96;
-const MOST_IN_LINK = 400;
-const ADDRESS_MS = 500;
 
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
@@ -82,14 +80,6 @@ function setColor(place) {
   showBreakdown();
   showGallery();
   redrawAll();
-}
-
-// Whether the entries of a legend do not fit one line; then they are as wide as the widest.
-function severalLines(legend) {
-  legend.classList.remove("many");
-  legend.style.setProperty("--entry", `${Math.max(...Array.from(legend.children, (child) => child.offsetWidth))}px`);
-  const tops = Array.from(legend.children, (child) => child.offsetTop + child.offsetHeight / 2);
-  return Math.max(...tops) - Math.min(...tops) > 12;
 }
 
 // Selection.
@@ -191,155 +181,6 @@ function search(query) {
     if (points.length === 1) embedding.show(points);
   }
   tell(points.length ? `${what}: ${plural(points.length, "point")}` : what);
-}
-
-// What is under the pointer.
-
-function markPoint(point) {
-  if (point === look.hovered) return;
-  look.hovered = point;
-  redrawAll();
-}
-
-function hover(panel, point, x, y) {
-  markPoint(point);
-  panels.forEach((other) => { if (point < 0 || other !== panel) other.tip.hide(); });
-  if (point >= 0) panel.tip.show(tipParts(described(point)), x, y, panel.view);
-}
-
-function rowText(point) {
-  return sampledRows ? `row ${grouped(sampledRows[point])}` : "";
-}
-
-function shortDescription(point) {
-  const choice = choices[state.color];
-  const value = choice.kind === "column" ? `${choice.name}: ${valueText(choice.column, point)}` : "";
-  return [rowText(point), value].filter(Boolean).join(", ");
-}
-
-// The thing itself: its picture, its text and its row, what colors it first.
-function described(point) {
-  const choice = choices[state.color];
-  const axes = state.three ? [0, 1, 2] : state.axes;
-  const columns = new Set([
-    ...(choice.kind === "column" ? [choice.column] : []),
-    ...facts.colors,
-    ...axes.map((axis) => facts.coordinates[axis]),
-    ...(pictures.any ? [] : facts.columns),
-  ]);
-  const values = [...columns].map((column) => [column.name, valueText(column, point)]);
-  if (choice.kind === "cell") values.unshift(["landmark", grouped(arrayAt(facts.cells)[point])]);
-  return {
-    head: rowText(point),
-    picture: pictures.elementFor(point, arrayAt(facts.cells)[point]),
-    text: facts.text ? facts.text.values[point] : "",
-    values,
-  };
-}
-
-// Where the view is and what it shows.
-
-function showNote(panel) {
-  panel.noteElement.textContent = viewNote(panel);
-  panel.noteElement.hidden = !panel.noteElement.textContent;
-}
-
-function viewNote(panel) {
-  const { view, model } = panel;
-  const { xs, ys } = model.points();
-  let inView = 0;
-  for (let point = 0; point < xs.length; point++) if (view.shows(xs[point], ys[point])) inView++;
-  if (panel.atHome) {
-    const outside = xs.length - inView;
-    const [are, them] = outside === 1 ? ["is", "it"] : ["are", "them"];
-    return outside ? `${plural(outside, "outlier")} ${are} out of view; press the frame button to see ${them}` : "";
-  }
-  const zoom = `${view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom)}×`;
-  if (facts.points === null || facts.points === facts.sampled) return `${zoom}: ${grouped(inView)} of ${grouped(xs.length)}`;
-  const all = Number(model.countWithin(view, inView).toPrecision(2));
-  return `${zoom}: ${plural(inView, "point")} drawn of about ${grouped(Math.max(inView, all))} here`;
-}
-
-// The address.
-
-function currentHash() {
-  const parameters = { color: choices[state.color].name };
-  if (state.three) parameters.turned = listText(state.turned);
-  else parameters.axes = listText(state.axes);
-  if (original) parameters.columns = listText(state.columns);
-  panels.forEach((panel, place) => {
-    if (!panel.atHome) parameters[["view", "original"][place]] = listText([...panel.view.center, panel.view.zoom]);
-  });
-  const shown = { landmarks: state.showLandmarks, graph: state.showGraph, labels: state.showLabels };
-  parameters.show = Object.keys(shown).filter((name) => shown[name]).join(",");
-  if (look.count && look.count <= MOST_IN_LINK && sampledRows) parameters.rows = rangesText(selectedRows(look.selectedPoints));
-  return hashOf(parameters);
-}
-
-function writeHash() {
-  const hash = currentHash();
-  try {
-    if (hash !== location.hash) history.replaceState(null, "", hash);
-  } catch {
-    // A page within another may not change its address.
-  }
-  return hash;
-}
-
-// After something was done, once nothing more is done for a moment.
-function connectAddress() {
-  let waiting = 0;
-  const later = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(writeHash, ADDRESS_MS);
-  };
-  for (const kind of ["change", "click", "keyup", "pointerup", "wheel"]) {
-    byId("explore").addEventListener(kind, later, { passive: true });
-  }
-}
-
-async function copyLink() {
-  const hash = writeHash();
-  const done = await copied(location.href.replace(/#.*$/, "") + hash);
-  const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
-  tell(done ? `Link to this view copied${all}` : "Copying was blocked: the address of this page is the link");
-}
-
-// Take what an address says and leave the rest as it is.
-function readHash() {
-  const given = parametersOf(location.hash);
-  const color = choices.findIndex(({ name }) => name === given.color);
-  if (color >= 0) {
-    byId("color").value = String(color);
-    setColor(color);
-  }
-  const axes = numbersFrom(given.axes, 2);
-  if (axes && axes.every((axis) => facts.coordinates[axis])) axes.forEach((axis, which) => setAxis(which, axis));
-  const columns = numbersFrom(given.columns, 2);
-  if (original && columns && columns.every((column) => facts.columns[column])) {
-    columns.forEach((column, which) => setColumn(which, column));
-  }
-  const turned = numbersFrom(given.turned, 2);
-  if (turned && facts.components >= 3) {
-    state.turned = turned;
-    byId("three").checked = true;
-    setThree(true);
-  }
-  if ("show" in given) {
-    const shown = given.show.split(",");
-    for (const name of ["landmarks", "graph", "labels"]) setShown(name, shown.includes(name));
-  }
-  if (given.rows && sampledRows) {
-    const wanted = rangesTest(given.rows);
-    select([...sampledRows.keys()].filter((point) => wanted(sampledRows[point])));
-  }
-  panels.forEach((panel, place) => {
-    const view = numbersFrom(given[["view", "original"][place]], 3);
-    if (!view || !(view[2] > 0)) return;
-    panel.atHome = false;
-    panel.view.look(view.slice(0, 2), view[2]);
-    panel.unsettle();
-  });
 }
 
 // Controls.

@@ -1,0 +1,85 @@
+// The address of the page: written as the view changes, and read when the page opens or the address
+// is edited. `address` has the format.
+
+const MOST_IN_LINK = 400;
+const ADDRESS_MS = 500;
+
+function currentHash() {
+  const parameters = { color: choices[state.color].name };
+  if (state.three) parameters.turned = listText(state.turned);
+  else parameters.axes = listText(state.axes);
+  if (original) parameters.columns = listText(state.columns);
+  panels.forEach((panel, place) => {
+    if (!panel.atHome) parameters[["view", "original"][place]] = listText([...panel.view.center, panel.view.zoom]);
+  });
+  const shown = { landmarks: state.showLandmarks, graph: state.showGraph, labels: state.showLabels };
+  parameters.show = Object.keys(shown).filter((name) => shown[name]).join(",");
+  if (look.count && look.count <= MOST_IN_LINK && sampledRows) parameters.rows = rangesText(selectedRows(look.selectedPoints));
+  return hashOf(parameters);
+}
+
+function writeHash() {
+  const hash = currentHash();
+  try {
+    if (hash !== location.hash) history.replaceState(null, "", hash);
+  } catch {
+    // A page within another may not change its address.
+  }
+  return hash;
+}
+
+// After something was done, once nothing more is done for a moment.
+function connectAddress() {
+  let waiting = 0;
+  const later = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(writeHash, ADDRESS_MS);
+  };
+  for (const kind of ["change", "click", "keyup", "pointerup", "wheel"]) {
+    byId("explore").addEventListener(kind, later, { passive: true });
+  }
+}
+
+async function copyLink() {
+  const hash = writeHash();
+  const done = await copied(location.href.replace(/#.*$/, "") + hash);
+  const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
+  tell(done ? `Link to this view copied${all}` : "Copying was blocked: the address of this page is the link");
+}
+
+// Take what an address says and leave the rest as it is.
+function readHash() {
+  const given = parametersOf(location.hash);
+  const color = choices.findIndex(({ name }) => name === given.color);
+  if (color >= 0) {
+    byId("color").value = String(color);
+    setColor(color);
+  }
+  const axes = numbersFrom(given.axes, 2);
+  if (axes && axes.every((axis) => facts.coordinates[axis])) axes.forEach((axis, which) => setAxis(which, axis));
+  const columns = numbersFrom(given.columns, 2);
+  if (original && columns && columns.every((column) => facts.columns[column])) {
+    columns.forEach((column, which) => setColumn(which, column));
+  }
+  const turned = numbersFrom(given.turned, 2);
+  if (turned && facts.components >= 3) {
+    state.turned = turned;
+    byId("three").checked = true;
+    setThree(true);
+  }
+  if ("show" in given) {
+    const shown = given.show.split(",");
+    for (const name of ["landmarks", "graph", "labels"]) setShown(name, shown.includes(name));
+  }
+  if (given.rows && sampledRows) {
+    const wanted = rangesTest(given.rows);
+    select([...sampledRows.keys()].filter((point) => wanted(sampledRows[point])));
+  }
+  panels.forEach((panel, place) => {
+    const view = numbersFrom(given[["view", "original"][place]], 3);
+    if (!view || !(view[2] > 0)) return;
+    panel.atHome = false;
+    panel.view.look(view.slice(0, 2), view[2]);
+    panel.unsettle();
+  });
+}
