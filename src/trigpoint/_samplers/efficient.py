@@ -17,7 +17,7 @@ from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmark
 from trigpoint._samplers.count import count_landmarks
 from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw, Repulsion
 from trigpoint._samplers.refinement import resolve_refinement
-from trigpoint._samplers.sampler import Sampler, too_much_of_sparse
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_much_of_sparse
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -175,29 +175,14 @@ class EfficientDPP(Sampler):
             what = "'auto'" if refinement is None else f"refine={self.refine!r}"
             raise too_much_of_sparse(f"EfficientDPP({what})", pool.points)
         n_threads, size = thread_count(self.n_jobs), pool.points.shape[0]
-        kernel_bandwidth: float | None = None
-        if isinstance(self.n_landmarks, str):
-            check_choice("n_landmarks", self.n_landmarks, ("auto",))
-            rng = np.random.default_rng(count_seed)
-            k, kernel_bandwidth = count_landmarks(
-                pool, self, self.kernel_bandwidth, self.tolerance, rng
-            )
-        else:
-            why = f"the data has {size} points"
-            k = check_count("n_landmarks", self.n_landmarks, high=size, why=why)
+        k, kernel_bandwidth = self._count(pool, np.random.default_rng(count_seed))
         m = neighborhood_size(size, k)
         if self.n_neighbors is not None:
             m = self._scaled_neighbors(size, pool.n)
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
-        if self.bandwidth is None:
-            low, high = _PILOT_QUERIES
-            n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
-            pilot_rng = np.random.default_rng(pilot_seed)
-            self.bandwidth_ = neighborhood_radius(index, m, n_queries, pilot_rng)
-        else:
-            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
+        self.bandwidth_ = self._radius(index, k, m, np.random.default_rng(pilot_seed))
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
@@ -230,6 +215,20 @@ class EfficientDPP(Sampler):
         self.n_distance_rows_ = index.n_searches - searched_before
         self.radii_ = np.sqrt(found.squared_radii)
         return Landmarks(found.points, rows, self.radii_, neighborhoods=found)
+
+    def _count(self, pool: Pool, rng: np.random.Generator) -> tuple[int, float | None]:
+        """Return the number of landmarks and, with ``"auto"``, the bandwidth that decided it."""
+        if isinstance(self.n_landmarks, str):
+            check_choice("n_landmarks", self.n_landmarks, ("auto",))
+            return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
+        return check_n_landmarks(self.n_landmarks, pool.points.shape[0]), None
+
+    def _radius(self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
+        """Return the bandwidth of the repulsion: by default, the usual radius of a neighborhood."""
+        if self.bandwidth is not None:
+            return check_positive("bandwidth", self.bandwidth)
+        low, high = _PILOT_QUERIES
+        return neighborhood_radius(index, m, min(high, max(low, k // _LANDMARKS_PER_PILOT)), rng)
 
     def _scaled_neighbors(self, size: int, n: int) -> int:
         """Scale `n_neighbors` from all `n` points to the `size` points of a pool."""
