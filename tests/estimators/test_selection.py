@@ -11,7 +11,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.records import Fit, LandmarkGraph
 from trigpoint._estimators import graph_embedding
-from trigpoint._estimators.graph_embedding import Candidate, select
+from trigpoint._estimators.graph_embedding import Candidate, choose_fit
 from trigpoint._graphs.graph import masses_of
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
@@ -189,7 +189,7 @@ def test_masses_are_tried_along_graphs_only(by_rule, tried):
 
 
 def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph"):
-    """What `select` is given for a graph, with the share that is kept in place of an extension."""
+    """What `choose_fit` is given for a graph, with the share kept in place of an extension."""
 
     def made():
         if error is not None:
@@ -216,7 +216,7 @@ def given_shares(request, monkeypatch):
 
 
 def best_of(*attempts):
-    fit, _, preserved = select(attempts, np.arange(60.0).reshape(20, 3), False, 1)
+    fit, _, preserved = choose_fit(attempts, np.arange(60.0).reshape(20, 3), False, 1)
     return fit, preserved
 
 

@@ -195,7 +195,7 @@ class GraphEmbedding(Embedding):
             return next(attempt(candidates[0]))
         attempts = [partial(attempt, candidate) for candidate in candidates]
         many = self.n_components > MOST_VISUAL
-        fit, prepared, self.tried_ = select(attempts, pool.points, many, run.n_threads)
+        fit, prepared, self.tried_ = choose_fit(attempts, pool.points, many, run.n_threads)
         return fit, prepared
 
     def _candidates(
@@ -305,7 +305,7 @@ def described(graph: Any) -> dict[str, str]:
     return {"graph": graph.metric + by_mass, "n_neighbors": str(graph.n_neighbors)}
 
 
-def select(
+def choose_fit(
     attempts: Sequence[Attempt], points: Points, many: bool, n_threads: int
 ) -> tuple[Fit, Extension, dict[str, float]]:
     """Return the best of several fits with its extension, and the share that each preserves.
