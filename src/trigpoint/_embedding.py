@@ -26,7 +26,8 @@ from trigpoint._numerics.blocks import Run, reporter, thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
-from trigpoint._sources import Output, check_output, open_source
+from trigpoint._sources import Output, Source, check_output, open_source
+from trigpoint._sources.array import ArraySource
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -63,9 +64,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     # Whether rows may be sparse.
     _takes_sparse = True
 
-    # Above this number of columns, distances are measured in this many principal components.
-    _most_columns: float = np.inf
-
     # Properties for reports, verdicts and model files.
     _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
     _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
@@ -88,6 +86,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         -------
         self
         """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> np.ndarray | None:
+        """Fit; return the landmark (n,) of every row, if all rows of an array are landmarks."""
         space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
@@ -96,12 +99,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
         run = Run(self.random_state, self.n_jobs, self.verbose, source)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
-        pool = pool_for(
-            self.landmarks, source, space, run.rng, default=default, per_landmark=per_landmark
-        )
+        wanted = self._wanted_landmarks(source, space)
+        pool = pool_for(wanted, source, space, run.rng, default=default, per_landmark=per_landmark)
         run.done("reading")
         pool = self._reduced(pool, run)
-        landmarks = draw_landmarks(self.landmarks, pool, run, default)
+        landmarks = draw_landmarks(wanted, pool, run, default)
         run.done("landmarks")
         fit, extension = self._embed(pool, landmarks, run)
         self._set_fitted(fit, Model(source.columns, pool.space, extension))
@@ -110,7 +112,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             for note in () if record is None else record.notes:
                 warn_user(note)
         self.stage_seconds_ = run.seconds
-        return self
+        return landmarks.groups if isinstance(source, ArraySource) else None
 
     def transform(
         self, X: Any, *, out: str | os.PathLike[str] | Output | None = None, device: Any = None
@@ -159,7 +161,15 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
         if out is not None:
             check_output(out, X)
-        return self.fit(X, y).transform(X, out=out)
+        groups = self._fit(X)
+        if groups is None or out is not None:
+            return self.transform(X, out=out)
+        # The landmark of a row is at distance 0, where `transform` returns its coordinates.
+        return self.landmark_embedding_[groups]
+
+    def _wanted_landmarks(self, source: Source, space: Space) -> Any:
+        """Return which landmarks to draw; "all" for all distinct rows."""
+        return self.landmarks
 
     def _check_parameters(self) -> Space:
         """Reject parameters that are invalid for any data; return the space to fit."""
@@ -176,11 +186,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return space_for(self.metric)
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
-        """Return the pool in as many principal components as the estimator takes columns."""
-        if pool.points.shape[1] <= self._most_columns:
-            return pool
-        pool = pool.reduced(int(self._most_columns), run.rng, run.n_threads)
-        run.done("projection")
+        """Return the pool in fewer columns, if the estimator takes no more."""
         return pool
 
     @abstractmethod
@@ -213,7 +219,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             for name, value in self.get_params(deep=False).items()
             if name not in HOW_IT_RUNS
         }
-        landmarks = replace(fit.landmarks, neighborhoods=None)
+        landmarks = replace(fit.landmarks, neighborhoods=None, groups=None)
         self.fitted_ = replace(
             fit,
             landmarks=landmarks,
@@ -345,12 +351,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
         return self.quality_
 
+    def _shown(self) -> Fit:
+        """Return the fit as reports show it."""
+        return self.fitted_
+
     def _subject(self) -> "Subject":
         """Return the subject of a report."""
         from trigpoint._report import Subject
 
         return Subject(
-            self.fitted_,
+            self._shown(),
             self.model_,
             seconds=dict(self.stage_seconds_),
             n_threads=thread_count(self.n_jobs),

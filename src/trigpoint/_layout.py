@@ -13,39 +13,45 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 "The art of using t-SNE for single-cell transcriptomics", Nature Communications, 2019 (the start).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import Report, one_blas_thread, row_blocks, thread_map
 
 if TYPE_CHECKING:
     from trigpoint._kernels.forces import MassTree
 
 # Neighbors per unit of perplexity.
-_REACH = 3
+REACH = 3
 
-# Attraction is this many times stronger in the early steps, so that landmarks of a group can pass
-# through others.
-_EARLY = 12.0
-EARLY_SHARE = 0.25
+# In the first 20, 40 and 60 % of the steps, attraction is at least this many times that of t-SNE,
+# so that landmarks of a group can pass through others.
+_EARLY = ((0.2, 8.0), (0.4, 4.0), (0.6, 2.0))
 
-_MOMENTUM = 0.8
+_MOMENTUM = 0.9
+# Step relative to that at which, without repulsion and momentum, neighbors would meet at once.
+_STEP = 1.5
 # No landmark moves farther than this in one step.
 _LONGEST_STEP = 5.0
+# Repulsion changes slowly, and is computed in every third step only.
+_EVERY = 3
 
 # A node whose box subtends a smaller angle repels like a point at its center of mass.
 _ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
-# Standard deviation of the first coordinate at the start.
-_START = 1e-4
-# Standard deviation of noise at the start, relative to the above.
-_JITTER = 0.01
+# Root mean square radius of the start, relative to the root of the number of landmarks. Finished
+# maps are about twice as large; a tiny start would lose the global arrangement.
+START_RADIUS = 0.25
+# Standard deviation of noise at the start, relative to the radius.
+_JITTER = 1e-4
+# Rows farther from the median row than this many times as many as 90 % of them do not decide the
+# principal axes, and start at that distance.
+_CLIPPED = 3.0
 
 _ROWS = 512
 
@@ -53,9 +59,9 @@ _ROWS = 512
 def affinities(
     points: np.ndarray,
     masses: np.ndarray,
+    neighbors: np.ndarray,
     perplexity: float,
     n_threads: int = 1,
-    inside: np.ndarray | None = None,
 ) -> csr_array:
     """Return symmetric affinities between landmarks, with sum 1.
 
@@ -64,39 +70,30 @@ def affinities(
     points : ndarray of shape (k, d)
     masses : float64 ndarray of shape (k,)
         Number of points that each landmark represents.
+    neighbors : int64 ndarray of shape (k, m)
+        Other landmarks near each.
     perplexity : float
-        Effective number of neighbors per landmark, capped at a third of the other landmarks: equal
-        affinities would not separate any.
+        Effective number of neighbors, capped at a third of m: equal affinities would not separate
+        any.
     n_threads : int, default=1
-    inside : ndarray of shape (k, c) or None
-        Projected points in which to search for neighbors. Distances to neighbors are still those of
-        `points`: the dropped columns add to all distances, which makes groups less distinct.
     """
-    from trigpoint._kernels.distances import squares_to
+    from trigpoint._kernels.cell_search import squares_of_pairs
     from trigpoint._kernels.forces import calibrate
 
-    k = len(points)
-    m = min(k - 1, int(_REACH * perplexity))
-    perplexity = min(perplexity, max(1.0, m / _REACH))
-    searched = points if inside is None else inside
-    distances, rows = nearest(searched, searched, m + 1, n_threads)
-    # Each landmark is its own neighbor, at any position among ties.
-    own = rows == np.arange(k)[:, None]
-    own[~own.any(axis=1), -1] = True
-    columns, squares = rows[~own].reshape(k, m), np.square(distances[~own].reshape(k, m))
+    k, m = neighbors.shape
+    perplexity = min(perplexity, max(1.0, m / REACH))
     shares = np.empty((k, m))
 
     def fill(part: slice) -> None:
-        if inside is not None:
-            for i in range(part.start, part.stop):
-                squares[i] = squares_to(points, columns[i], points[i])
-        calibrate(squares[part], perplexity, shares[part])
+        squares = np.empty((part.stop - part.start, m))
+        squares_of_pairs(points, neighbors, part.start, part.stop, squares)
+        calibrate(squares, perplexity, shares[part])
 
     for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):
         pass
     shares *= (masses / masses.sum())[:, None]
     starts = m * np.arange(k + 1)
-    directed = csr_array((shares.ravel(), columns.ravel(), starts), shape=(k, k))
+    directed = csr_array((shares.ravel(), neighbors.ravel(), starts), shape=(k, k))
     joint = csr_array((directed + directed.T) / 2)
     joint.sort_indices()
     return joint
@@ -144,12 +141,15 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
 def principal_start(
     points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return small principal coordinates, so that the global shape forms before details."""
-    points = points.astype(np.float64)
+    """Return principal coordinates; a few far points change neither the axes nor the scale."""
+    around = points.astype(np.float64) - np.median(points, axis=0)
+    # The median of a constant is exact, and its differences are 0.
+    lengths = np.sqrt(np.square(around).sum(axis=1))
+    longest = _CLIPPED * np.quantile(lengths, 0.9)
+    if longest > 0:
+        around *= np.minimum(1.0, longest / np.maximum(lengths, longest))[:, None]
     with one_blas_thread():
-        around = points - np.average(points, axis=0, weights=masses)
-        # The mean of a constant is rounded: for 1e100, by more than all other columns vary.
-        around[:, (points == points[0]).all(axis=0)] = 0.0
+        around -= np.average(around, axis=0, weights=masses)
         covariance = around.T @ (masses[:, None] * around)
         directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
         # The sign of eigenvectors is arbitrary.
@@ -157,9 +157,22 @@ def principal_start(
         directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
         start = np.zeros((len(points), n_components))
         start[:, : directions.shape[1]] = around @ directions
-    start *= _START / start[:, 0].std()
-    # Noise, since forces never leave a line or plane that contains the start.
-    return start + _JITTER * _START * rng.normal(size=start.shape)
+    return scaled_start(start, masses, rng)
+
+
+def scaled_start(
+    start: np.ndarray, masses: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Center positions (k, l), scale them to the size of a start, and add a little noise.
+
+    Without noise, forces would never leave a line or plane that contains the start, nor separate
+    landmarks at the same position.
+    """
+    around = start - np.average(start, axis=0, weights=masses)
+    radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
+    wanted = START_RADIUS * np.sqrt(len(start))
+    around *= wanted / radius if radius > 0 else 0.0
+    return np.asarray(around + _JITTER * wanted * rng.normal(size=around.shape))
 
 
 def layout(
@@ -168,11 +181,9 @@ def layout(
     start: np.ndarray,
     *,
     exaggeration: float = 1.0,
-    n_iter: int = 500,
-    early: float = EARLY_SHARE,
+    n_iter: int = 200,
     n_threads: int = 1,
     report: Report | None = None,
-    stage: str = "layout",
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -185,15 +196,11 @@ def layout(
         Initial positions, with up to three coordinates.
     exaggeration : float, default=1.0
         Attraction relative to t-SNE.
-    n_iter : int, default=500
+    n_iter : int, default=200
         Number of steps.
-    early : float, default=0.25
-        Share of the steps with strong attraction.
     n_threads : int, default=1
         The result is the same for any number.
     report : callable or None
-    stage : str, default="layout"
-        Name of the stage in progress reports.
 
     Returns
     -------
@@ -206,48 +213,63 @@ def layout(
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
     for step in range(n_iter):
-        strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
-        attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
+        early = (factor for share, factor in _EARLY if step < share * n_iter)
+        strength = max(exaggeration, next(early, 0.0))
+        if step % _EVERY == 0:
+            repulsion = _repulsion(points, masses, n_threads)
+        forces = _attraction(points, joint, pulls, n_threads)
         # The step of t-SNE for k points, divided by the exaggeration.
-        forces = attraction + repulsion / strength
-        velocities = _MOMENTUM * velocities + forces
+        forces += repulsion / strength
+        velocities = _MOMENTUM * velocities + _STEP * forces
         lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
         velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
         if report is not None:
-            report(stage, step + 1, n_iter)
+            report("layout", step + 1, n_iter)
     return points[:, :n_components].copy()
 
 
-def _forces(
-    points: np.ndarray,
-    joint: csr_array,
-    pulls: np.ndarray,
-    masses: np.ndarray,
-    n_threads: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return attraction and repulsion of every landmark, each of shape (k, 3)."""
-    from trigpoint._kernels.forces import TOGETHER, attract, repel
+def _attraction(
+    points: np.ndarray, joint: csr_array, pulls: np.ndarray, n_threads: int
+) -> np.ndarray:
+    """Return the attraction (k, 3) of every landmark by its neighbors."""
+    from trigpoint._kernels.forces import attract
+
+    attraction = np.empty_like(points)
+
+    def fill(part: slice) -> None:
+        attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
+
+    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
+        pass
+    return attraction
+
+
+def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return the repulsion (k, 3) of every landmark by all others."""
+    from trigpoint._kernels.forces import repel
 
     tree = mass_tree(points, masses)
     inside, inner_masses = points[tree.order], masses[tree.order]
-    attraction, pushes = np.empty_like(points), np.empty_like(points)
-    sums = np.empty(len(points))
+    pushes, sums = np.empty_like(points), np.empty(len(points))
 
     def fill(part: slice) -> None:
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
-        attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
 
-    # A few parts per thread: the result does not depend on them, but each costs a call.
-    k = len(points)
-    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
-    parts = row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
-    for _ in thread_map(fill, parts, n_threads):
+    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
         pass
     repulsion = np.empty_like(points)
     repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)
-    return attraction, repulsion
+    return repulsion
+
+
+def _parts(k: int, n_threads: int) -> Iterator[slice]:
+    """Yield a few parts per thread: results do not depend on them, but each costs a call."""
+    from trigpoint._kernels.forces import TOGETHER
+
+    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
+    return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
 
 
 def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":

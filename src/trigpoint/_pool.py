@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
@@ -33,10 +34,15 @@ DEFAULT_LANDMARKS = 1000
 MOST_AUTO_LANDMARKS = 4000
 
 # Sample size for principal components, extra components that are iterated and then dropped, and
-# number of iterations.
-_SAMPLE = 10_000
+# number of iterations. Rows farther from the median row than this many times as many as 90 % of
+# them count as if they were at that distance.
+_SAMPLE = 5_000
 _MORE = 10
-_ROUNDS = 4
+_ROUNDS = 3
+_CLIPPED = 3.0
+
+# Squares of larger values would exceed the range of float32.
+_LARGE = 1e15
 
 
 class Pool:
@@ -56,6 +62,8 @@ class Pool:
         Number of columns of the rows as they were read.
     projection : Projection or None
         Principal components that a map has projected `points` on, if any.
+    residual : float
+        Largest distance of a row from its projection.
     full : ndarray or csr_array of shape (size, c)
         Euclidean rows in all columns; the same as `points` unless projected.
     """
@@ -73,15 +81,16 @@ class Pool:
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
         self.projection: Projection | None = None
+        self.residual = 0.0
         self.full = points
         self._index: NeighborIndex | None = None
 
     def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "Pool":
         """Return the pool in its leading principal components."""
         projection = principal_projection(self.points, n_components, rng)
-        points = all_projected(projection, self.dense, n_threads)
+        points, residual = all_projected(projection, self.points, n_threads)
         pool = Pool(points, self.n, self.rows, self.space, self.n_columns)
-        pool.projection, pool.full = projection, self.points
+        pool.projection, pool.residual, pool.full = projection, residual, self.points
         return pool
 
     @property
@@ -212,8 +221,10 @@ def whole_pool(source: Any, space: Space) -> Pool:
     return Pool(points, source.n, None, space, source.columns.count)
 
 
-def principal_projection(X: Any, n_components: int, rng: np.random.Generator) -> Projection:
+def principal_projection(X: Points, n_components: int, rng: np.random.Generator) -> Projection:
     """Return the leading principal directions of the points, by subspace iteration on a sample.
+
+    A few far points have little influence.
 
     References
     ----------
@@ -221,23 +232,43 @@ def principal_projection(X: Any, n_components: int, rng: np.random.Generator) ->
     2011.
     """
     sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
-    center = sample.mean(axis=0)
-    sample -= center
+    if isinstance(sample, csr_array):
+        center = np.asarray(sample.mean(axis=0))
+        squares = np.asarray(sample.multiply(sample).sum(axis=1)) - 2 * (sample @ center)
+        lengths = np.sqrt(np.maximum(squares + center @ center, 0.0))
+    else:
+        center = np.median(sample, axis=0)
+        lengths = np.sqrt(np.square(sample - center).sum(axis=1))
+    longest = _CLIPPED * np.quantile(lengths, 0.9)
+    weights = np.minimum(1.0, longest / np.maximum(lengths, longest)) if longest > 0 else lengths
+    # The mean of the clipped sample.
+    center = center + (sample.T @ weights - weights.sum() * center) / len(weights)
+    weights = weights[:, None]
     # Rounding of products depends on the number of threads.
     with one_blas_thread():
         width = min(n_components + _MORE, *sample.shape)
         basis = np.linalg.qr(rng.normal(size=(sample.shape[1], width)))[0]
         for _ in range(_ROUNDS):
-            basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
-        _, _, directions = np.linalg.svd(sample @ basis, full_matrices=False)
+            inside = weights**2 * (sample @ basis - center @ basis)
+            basis = np.linalg.qr(sample.T @ inside - np.outer(center, inside.sum(axis=0)))[0]
+        inside = weights * (sample @ basis - center @ basis)
+        _, _, directions = np.linalg.svd(inside, full_matrices=False)
         components = basis @ directions[:n_components].T
     return Projection(center, np.ascontiguousarray(components))
 
 
-def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def projected(projection: Projection | None, X: Points) -> tuple[np.ndarray, np.ndarray]:
     """Return float64 coordinates (b, c) of a block of points, and their residual lengths (b,)."""
     if projection is None:
-        return np.ascontiguousarray(X, dtype=np.float64), np.zeros(len(X))
+        dense = X.toarray() if isinstance(X, csr_array) else X
+        return np.ascontiguousarray(dense, dtype=np.float64), np.zeros(len(dense))
+    if isinstance(X, csr_array):
+        # SciPy sums row by row, so a row has the same bits in any block.
+        center, components = projection
+        coordinates = X @ components - center @ components
+        squares = np.asarray(X.multiply(X).sum(axis=1)) - 2 * (X @ center) + center @ center
+        squares -= np.square(coordinates).sum(axis=1)
+        return coordinates, np.sqrt(np.maximum(squares, 0.0))
     from trigpoint._kernels.map_placing import project
 
     coordinates, residuals = np.empty((len(X), projection.components.shape[1])), np.empty(len(X))
@@ -245,17 +276,24 @@ def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray,
     return coordinates, residuals
 
 
-def all_projected(projection: Projection, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the coordinates of all points, in the precision of the points."""
+def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np.ndarray, float]:
+    """Return coordinates of all points, and the largest distance of one from its projection.
+
+    They are float32 if that is accurate, so that models of many landmarks are small.
+    """
     n, d = X.shape
-    result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=X.dtype)
+    values = X.data if isinstance(X, csr_array) else X
+    largest = max(abs(float(values.min(initial=0))), abs(float(values.max(initial=0))))
+    dtype = np.float32 if largest < _LARGE else np.float64
+    result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=dtype)
 
-    def fill(part: slice) -> None:
-        result[part] = projected(projection, X[part])[0]
+    def fill(part: slice) -> float:
+        coordinates, residuals = projected(projection, X[part])
+        result[part] = coordinates
+        return float(residuals.max())
 
-    for _ in thread_map(fill, row_blocks(n, block_rows(8 * d)), n_threads):
-        pass
-    return result
+    parts = row_blocks(n, block_rows(8 * d))
+    return result, max(thread_map(fill, parts, n_threads))
 
 
 def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from trigpoint._cli.results import CommandError, Result, item, listing, progress
 from trigpoint._common.labels import is_missing
 from trigpoint._estimators import load
 from trigpoint._numerics.gaussian import landmark_spacing
-from trigpoint._report.sample import dense
+from trigpoint._pool import projected
 from trigpoint._sources import Source
 from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 
@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> Result:
     affordable = _SAMPLE_BYTES // (source.columns.count * source.dtype.itemsize)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE, max(affordable, 1)), replace=False))
     subject = model._subject()
-    points = dense(subject.points(source, rows))
+    projection = getattr(model.model_.extension, "projection", None)
+    points, _ = projected(projection, subject.points(source, rows))
     landmarks = model.landmarks_
     few = points[rng.choice(len(points), min(len(points), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(points, len(landmarks), rng)

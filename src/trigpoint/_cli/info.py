@@ -194,7 +194,7 @@ def _wrapped(command: str) -> str:
 
 def _model(options: argparse.Namespace) -> Result:
     model = load(options.input)
-    k, d = model.landmarks_.shape
+    k, d = len(model.landmarks_), model.model_.columns.count
     parameters = {
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
         for name, value in model.fitted_.parameters.items()

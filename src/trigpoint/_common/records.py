@@ -19,6 +19,8 @@ class Landmarks:
     covariances: np.ndarray | None = None
     masses: np.ndarray | None = None  # Number of points represented (k,), if it was counted.
     neighborhoods: Any = None  # Neighborhoods found by the sampler; not saved.
+    # Landmark (n,) of every row, if all distinct rows are landmarks; not saved.
+    groups: np.ndarray | None = None
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 

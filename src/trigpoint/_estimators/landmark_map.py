@@ -1,4 +1,4 @@
-"""t-SNE for millions of points, computed on landmarks."""
+"""t-SNE for millions of points."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,42 +8,60 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count, check_positive
-from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.checks import check_count, check_positive, refuse_non_finite
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
+from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
 from trigpoint._embedding import Embedding
+from trigpoint._estimators.eigenmaps import LaplacianEigenmaps
+from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._estimators.model_arrays import require
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
-from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
+from trigpoint._layout import (
+    REACH,
+    affinities,
+    layout,
+    principal_start,
+    scaled_start,
+    shared_affinities,
+)
 from trigpoint._model import Model
+from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._numerics.blocks import Run, sample_points
-from trigpoint._pool import Pool, all_projected
+from trigpoint._pool import Pool, projected, restored
 from trigpoint._samplers.choice import draw_landmarks
+from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
-# Points per landmark sampled to estimate masses, and the fewest for affinities from the points that
-# landmarks share.
+# By default, all rows are laid out up to this number of rows, and this many bytes of them.
+_MOST_ROWS = 400_000
+_MOST_BYTES = 4 * 2**30
+# Bytes per row that a layout of all rows takes besides the rows.
+_LAYOUT_BYTES = 4000
+
+# Points per landmark sampled to estimate masses, the fewest for affinities from the points that
+# landmarks share, and nearest landmarks that share a point, per neighbor asked for.
 _COUNTED = 10
 _SHARED = 2
+_SHARE = 2 / 3
+
+# With more columns, landmarks are drawn and new points compared in this many principal components.
+_MOST_COLUMNS = 50
+
+# Up to this many columns, neighbors are searched in all of them.
+_SEARCHED = 128
 
 # Up to this local dimension, and from this many landmarks on, a map starts from geodesic distances
-# between at most this many landmarks; otherwise the layout would tear surfaces apart for good. The
-# last value is the root mean square radius of the start, relative to the square root of the number
-# of landmarks; finished maps have about the same radius.
+# between at most this many landmarks; otherwise the layout would tear surfaces apart for good.
 _SURFACE_DIMENSION = 3.0
 _FEWEST_OF_SURFACE = 50
-_GEODESIC_LANDMARKS = 1_000
-_GEODESIC_SIZE = 0.6
-
-# Perplexity per requested neighbor when affinities come from landmarks only. Below 3, surfaces
-# collapse to filaments.
-_PERPLEXITY = 3.0
+_START_LANDMARKS = 1_000
 
 # Default, capped at k - 1.
-_DEFAULT_NEIGHBORS = 10
+_DEFAULT_NEIGHBORS = 15
 
 # Maps are for visualization.
 _MOST_COMPONENTS = 3
@@ -51,47 +69,58 @@ _MOST_COMPONENTS = 3
 # Maximum number of steps of a layout.
 _MOST_STEPS = 10**6
 
+# Number of landmarks that a report shows.
+_SHOWN = 10_000
+
+_INITS = ("auto", "pca", "spectral")
+
 
 class LandmarkMap(Embedding):
     """t-SNE for millions of points.
 
-    The map is optimized for a diverse subset of the data (the landmarks); all other points are
-    interpolated between their nearest landmarks. Landmarks are weighted by the number of points
-    they represent, so dense regions occupy more of the map. Read neighborhoods and groups from it;
-    distances between groups, and the gaps separating them, carry little information.
+    Up to 400,000 rows, the map is optimized for all of them; beyond, it is optimized for a diverse
+    subset of the data (the landmarks), and all other points are interpolated between their nearest
+    landmarks. Landmarks are weighted by the number of points they represent, so dense regions
+    occupy more of the map. New points are interpolated in the same way. Read neighborhoods and
+    groups from a map; the gaps between groups carry little information.
 
     Parameters
     ----------
     n_components : {1, 2, 3}, default=2
         Number of coordinates.
-    landmarks : None, int, "auto", sampler, row numbers or points, default=None
-        As for `LaplacianEigenmaps`, except that ``None`` draws 10,000, or takes all distinct points
-        if there are no more than that.
-    n_neighbors : int, default=10
-        Number of nearest landmarks that each point pulls together. If landmarks represent fewer
-        than two points each, the perplexity is three times this number.
+    landmarks : None, "all", int, "auto", sampler, row numbers or points, default=None
+        As for `LaplacianEigenmaps`, except that ``None`` takes all distinct rows if there are at
+        most 400,000 rows of at most 4 GiB, and draws 10,000 landmarks otherwise. ``"all"`` takes
+        all distinct rows of any data that fits into memory.
+    n_neighbors : int, default=15
+        Effective number of neighbors that attract each point: the perplexity of t-SNE.
     exaggeration : float, default=1.0
         Attraction relative to standard t-SNE. Values between 2 and 4 merge groups and reveal how
         they connect.
-    n_iter : int, default=500
-        Number of steps of the layout. The first quarter is exaggerated by 12, except on surfaces.
-    refine : int, default=0
-        Number of further steps with all rows, from their positions among the landmarks. Every
-        distinct row then becomes a landmark: more neighbors are preserved, and time, memory and the
-        model file grow with the number of rows.
-    metric, random_state, n_jobs, verbose
+    n_iter : int, default=200
+        Number of steps of the layout. In the first 60 %, attraction is exaggerated.
+    init : {"auto", "pca", "spectral"} or ndarray of shape (n, n_components), default="auto"
+        Where the layout starts: from principal components, from Laplacian eigenmaps, or from given
+        coordinates of the rows of `X`, such as an earlier map. ``"auto"`` starts surfaces in more
+        dimensions from `Isomap`, so that they are unrolled, and everything else from principal
+        components.
+    metric, n_jobs, verbose
         As for `LaplacianEigenmaps`.
+    random_state : None, int, RandomState or Generator, default=0
+        The same data gives the same map. Pass other seeds to see what depends on chance.
 
     Attributes
     ----------
-    fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_
-        As for `LaplacianEigenmaps`. Above 50 columns, ``fitted_.extras`` has the ``center`` and the
-        principal ``components`` in which distances are measured.
+    fitted_, model_, landmark_indices_, landmark_embedding_
+        As for `LaplacianEigenmaps`.
+    landmarks_ : ndarray of shape (k, d) or (k, 50)
+        The landmarks; above 50 columns, in the principal components in which distances to new
+        points are measured (``fitted_.extras`` has their ``center`` and ``components``).
     dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     masses_ : ndarray of shape (k,)
-        Number of points represented by each landmark, estimated from a random sample of 10 points
-        per landmark.
+        Number of points represented by each landmark: counted if all rows are landmarks, otherwise
+        estimated from a random sample of 10 points per landmark.
 
     References
     ----------
@@ -101,7 +130,7 @@ class LandmarkMap(Embedding):
     --------
     >>> import trigpoint as tp
     >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
-    >>> tp.LandmarkMap(landmarks=300, n_iter=100, random_state=0).fit_transform(X).shape
+    >>> tp.LandmarkMap().fit_transform(X).shape
     (3000, 2)
     """
 
@@ -112,10 +141,10 @@ class LandmarkMap(Embedding):
         landmarks: Any = None,
         n_neighbors: int = _DEFAULT_NEIGHBORS,
         exaggeration: float = 1.0,
-        n_iter: int = 500,
-        refine: int = 0,
+        n_iter: int = 200,
+        init: Any = "auto",
         metric: Any = "euclidean",
-        random_state: Any = None,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: bool | Callable[[str, int, int], None] = False,
     ) -> None:
@@ -124,7 +153,7 @@ class LandmarkMap(Embedding):
         self.n_neighbors = n_neighbors
         self.exaggeration = exaggeration
         self.n_iter = n_iter
-        self.refine = refine
+        self.init = init
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -133,11 +162,8 @@ class LandmarkMap(Embedding):
     _default_landmarks = 10_000
     # Drawing 10,000 landmarks in 50 columns takes 5 s with 20 rows per landmark and 13 s with 64.
     _rows_per_landmark = 20
-    _most_columns = 50
     # There is a single extension.
     extension = "auto"
-    # Principal components and searches among all points need every coordinate.
-    _takes_sparse = False
     _title = "Map"
     _unhelpful = frozenset({"LandmarkMap", "Isomap", "n_components"})
     _has_eigenvalues = False
@@ -149,136 +175,210 @@ class LandmarkMap(Embedding):
         check_count("n_neighbors", self.n_neighbors)
         check_positive("exaggeration", self.exaggeration)
         check_count("n_iter", self.n_iter, high=_MOST_STEPS)
-        if isinstance(self.refine, bool):
+        if isinstance(self.init, str):
+            if self.init not in _INITS:
+                raise ParameterValueError(
+                    f"init={self.init!r} is not known: choose one of {', '.join(map(repr, _INITS))}"
+                    ", or pass coordinates",
+                    "init",
+                )
+        elif np.ndim(self.init) != 2:
             raise ParameterTypeError(
-                f"refine={self.refine} does not say how many steps to make: pass a number, such "
-                "as refine=200",
-                "refine",
+                f"init={short(self.init)} is neither a name nor a 2-D array: pass coordinates with "
+                "one row for each row of X",
+                "init",
             )
-        check_count("refine", self.refine, low=0, high=_MOST_STEPS)
         return space
 
+    def _wanted_landmarks(self, source: Source, space: Space) -> Any:
+        self._check_init(source.n)
+        rows_bytes = source.columns.count * source.dtype.itemsize
+        if isinstance(self.landmarks, str) and self.landmarks == "all":
+            needed, there = source.n * (2 * rows_bytes + _LAYOUT_BYTES), physical_memory()
+            if needed > there:
+                raise ParameterValueError(
+                    f"landmarks='all' needs about {needed / 2**30:.0f} GiB for {source.n:,} rows, "
+                    f"and this process may use {there / 2**30:.0f} GiB: choose landmarks=10_000",
+                    "landmarks",
+                )
+        few = source.n <= _MOST_ROWS and source.n * rows_bytes <= _MOST_BYTES
+        return "all" if self.landmarks is None and few else self.landmarks
+
+    def _reduced(self, pool: Pool, run: Run) -> Pool:
+        """Return the pool in principal components, if it has more than 50 columns."""
+        if pool.points.shape[1] > _MOST_COLUMNS:
+            pool = pool.reduced(_MOST_COLUMNS, run.rng, run.n_threads)
+            run.done("projection")
+        elif isinstance(pool.points, csr_array):
+            points = pool.points.toarray()
+            pool = Pool(points, pool.n, pool.rows, pool.space, pool.n_columns)
+        return pool
+
+    def _check_init(self, n: int) -> None:
+        """Refuse coordinates to start from that do not belong to n rows."""
+        if isinstance(self.init, str):
+            return
+        shape, wanted = np.shape(self.init), (n, self.n_components)
+        if shape != wanted:
+            raise ParameterValueError(
+                f"init has shape {shape}, and {wanted} is needed: pass coordinates with one row "
+                "for each row of X",
+                "init",
+            )
+        refuse_non_finite(np.asarray(self.init, dtype=np.float64), "init")
+
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
-        why = f"there are {len(landmarks.points):,} landmarks"
-        n_components = check_count(
-            "n_components", self.n_components, high=len(landmarks.points) - 1, why=why
-        )
-        dimension = local_dimension(pool.points, len(landmarks.points))
-        inside = landmarks.points
-        if pool.projection is not None:
-            inside = all_projected(pool.projection, inside, run.n_threads)
-        masses, joint = self._affinities(pool, inside, run)
-        run.done("affinities")
-        is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
-        if is_surface and n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE:
-            start, early = self._geodesic_start(inside, landmarks.indices, run), 0.0
+        k = len(landmarks.points)
+        why = f"there are {k:,} landmarks"
+        n_components = check_count("n_components", self.n_components, high=k - 1, why=why)
+        if landmarks.points.shape[1] != pool.points.shape[1]:
+            inside = projected(pool.projection, landmarks.points)[0].astype(pool.points.dtype)
+            landmarks = replace(landmarks, points=inside)
+        dimension = local_dimension(pool.points, k)
+        if landmarks.groups is None:
+            masses, joint = self._from_sample(pool, landmarks.points, run)
+            landmarks = replace(landmarks, masses=masses)
         else:
-            start, early = principal_start(inside, masses, n_components, run.rng), EARLY_SHARE
+            joint = self._among_all(pool, landmarks, run)
+        run.done("affinities")
+        start = self._start(landmarks, dimension, n_components, run)
+        run.done("start")
+        assert landmarks.masses is not None
         positions = layout(
             joint,
-            masses,
+            landmarks.masses,
             start,
             exaggeration=self.exaggeration,
             n_iter=self.n_iter,
-            early=early,
             n_threads=run.n_threads,
             report=run.report,
         )
-        fit = Fit(
-            replace(landmarks, masses=masses),
-            Spectrum(positions, np.empty(0)),
-            dimension,
-            extras=pool.projection._asdict() if pool.projection else {},
-        )
-        if self.refine:
-            fit = self._refined(pool, fit, run)
-        return fit, self._extension(fit)
+        extras = {}
+        if pool.projection is not None:
+            extras = {**pool.projection._asdict(), "residual": np.array([pool.residual])}
+        fit = Fit(landmarks, Spectrum(positions, np.empty(0)), dimension, extras=extras)
+        return fit, self._extension(fit, run.n_threads)
 
-    def _geodesic_start(self, inside: np.ndarray, rows: np.ndarray | None, run: Run) -> np.ndarray:
-        """Return positions (k, l) of the landmarks by Isomap, which preserves the global shape."""
-        pool = Pool(inside.astype(np.float64))
-        isomap = Isomap(self.n_components)
-        # The layout separates connected components that Isomap has to join, so Isomap's warnings
-        # are dropped with its run.
-        own = Run(int(run.rng.integers(2**31)), run.n_threads, False)
-        some = min(_GEODESIC_LANDMARKS, len(inside))
-        chosen = draw_landmarks(some, pool, own)
-        try:
-            _, extension = isomap._embed(pool, chosen, own)
-        except FarRowError as error:
-            raise far_row(error.row, rows) from None
-        positions, _ = extend(extension, pool.points, run.n_threads)
-        radius = np.sqrt(np.mean(np.sum(positions**2, axis=1)))
-        return np.asarray(positions * (_GEODESIC_SIZE * np.sqrt(len(inside)) / radius))
-
-    def _affinities(self, pool: Pool, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
-        """Return masses (k,) of the landmarks, and their affinities (k, k)."""
-        k = len(inside)
+    def _count(self, k: int) -> int:
+        """Return the number of neighbors, checked against the number of landmarks."""
         if self.n_neighbors > _DEFAULT_NEIGHBORS:
             why = f"there are {k:,} landmarks"
             check_count("n_neighbors", self.n_neighbors, high=max(k - 1, 1), why=why)
-        count = min(self.n_neighbors, k - 1)
+        return min(self.n_neighbors, k - 1)
+
+    def _among_all(self, pool: Pool, landmarks: Landmarks, run: Run) -> csr_array:
+        """Return affinities (k, k) between all distinct rows, by distances in all columns."""
+        count, k = self._count(len(landmarks.points)), len(landmarks.points)
+        points = searched = landmarks.points
+        if isinstance(pool.full, np.ndarray) and pool.projection is not None:
+            points = pool.full if k == pool.n else pool.full[landmarks.indices]
+            searched = points if points.shape[1] <= _SEARCHED else searched
+        m = min(REACH * count, k - 1)
+        neighbors = neighbors_of_all(searched, m, run.rng, run.n_threads)
+        run.done("neighbors")
+        return affinities(points, landmarks.masses, neighbors, count, run.n_threads)
+
+    def _from_sample(
+        self, pool: Pool, inside: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, csr_array]:
+        """Return masses (k,) of the landmarks, and affinities (k, k) from points they share."""
+        k = len(inside)
+        count = self._count(k)
+        shared = min(max(round(_SHARE * count), 2), k - 1)
         sample = sample_points(pool.points, _COUNTED * k, run.rng)
         masses = np.zeros(k)
 
         def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for found, squares in nearest_landmarks(sample, inside, count + 1, run.n_threads):
+            for found, squares in nearest_landmarks(sample, inside, shared + 1, run.n_threads):
                 masses[:] += np.bincount(found[:, 0], minlength=k)
                 yield found, squares
 
         # With one neighbor per point, no landmarks would be pulled together.
-        if count > 1 and len(sample) >= _SHARED * k:
+        if shared > 1 and len(sample) >= _SHARED * k:
             # Landmarks count as points, too, so that those without nearby points are attracted.
-            own_blocks = nearest_landmarks(inside, inside, count + 1, run.n_threads)
+            own_blocks = nearest_landmarks(inside, inside, shared + 1, run.n_threads)
             joint = shared_affinities(k, chain(counted_blocks(), own_blocks))
             return np.maximum(masses, 1.0), joint
         for _ in counted_blocks():
             pass
         masses = np.maximum(masses, 1.0)
-        return masses, affinities(inside, masses, _PERPLEXITY * self.n_neighbors, run.n_threads)
+        m = min(REACH * count, k - 1)
+        neighbors = neighbors_of_all(inside, m, run.rng, run.n_threads)
+        return masses, affinities(inside, masses, neighbors, count, run.n_threads)
 
-    def _refined(self, pool: Pool, fit: Fit, run: Run) -> Fit:
-        """Lay out all distinct rows, from their positions among the landmarks."""
-        run.done("layout")
-        everything, full = pool.dense, np.asarray(pool.full)
-        if pool.rows is not None:
-            full = everything = np.asarray(pool.space(run.source.take(None)))
-            if pool.projection is not None:
-                everything = all_projected(pool.projection, full, run.n_threads)
-        first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
-        order = np.argsort(first)
-        rows, masses = first[order], counts[order].astype(np.float64)
-        points, inside = full[rows], everything[rows]
-        start, _ = extend(self._extension(fit), points.astype(np.float64), run.n_threads)
-        # With the same distance between neighbors, a map of more points is larger.
-        start *= np.sqrt(len(rows) / len(fit.landmarks.points))
-        searched = None if pool.projection is None else inside
-        perplexity = _PERPLEXITY * self.n_neighbors
-        joint = affinities(points, masses, perplexity, run.n_threads, searched)
-        positions = layout(
-            joint,
-            masses,
-            start,
-            exaggeration=self.exaggeration,
-            n_iter=self.refine,
-            early=0.0,
-            n_threads=run.n_threads,
-            report=run.report,
-            stage="refinement",
-        )
-        landmarks = Landmarks(points, rows, masses=masses, notes=fit.landmarks.notes)
-        return replace(fit, landmarks=landmarks, spectrum=Spectrum(positions, np.empty(0)))
+    def _start(
+        self, landmarks: Landmarks, dimension: float, n_components: int, run: Run
+    ) -> np.ndarray:
+        """Return positions (k, l) of the landmarks from which the layout starts."""
+        inside, masses = landmarks.points, landmarks.masses
+        assert masses is not None
+        if not isinstance(self.init, str):
+            given = np.asarray(self.init, dtype=np.float64)
+            return scaled_start(given[landmarks.indices], masses, run.rng)
+        is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
+        is_surface &= n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE
+        if self.init == "spectral":
+            start = _embedded(LaplacianEigenmaps(n_components), landmarks, run)
+        elif self.init == "auto" and is_surface:
+            start = _embedded(Isomap(n_components), landmarks, run)
+        else:
+            return principal_start(inside, masses, n_components, run.rng)
+        return scaled_start(start, masses, run.rng)
 
-    def _extension(self, fit: Fit) -> Extension:
-        projection = Projection(**fit.extras) if fit.extras else None
-        return MapExtension.prepare(fit.landmarks.points, fit.spectrum.coordinates, projection)
+    def _extension(self, fit: Fit, n_threads: int | None = None) -> Extension:
+        projection, residual = _projection(fit.extras)
+        points, positions = fit.landmarks.points, fit.spectrum.coordinates
+        return MapExtension.prepare(points, positions, projection, residual, n_threads)
 
     def _check_restored(self, fit: Fit) -> None:
         if fit.extras:
-            d, (center, components) = fit.landmarks.points.shape[1], Projection(**fit.extras)
-            shapes = center.shape == (d,) and components.ndim == 2 and len(components) == d
-            require(shapes and center.dtype == components.dtype == np.float64, "projection")
+            (center, components), _ = _projection(fit.extras)
+            d, c = components.shape
+            require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
+            require(center.dtype == components.dtype == np.float64, "projection")
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
         self.masses_ = fit.landmarks.masses
+
+    def _shown(self) -> Fit:
+        """Return the fit with at most 10,000 landmarks, in all columns."""
+        fit, landmarks = self.fitted_, self.fitted_.landmarks
+        k = len(landmarks.points)
+        rows = np.arange(k)
+        if k > _SHOWN:
+            rows = np.sort(np.random.default_rng(0).choice(k, _SHOWN, replace=False))
+        points = landmarks.points[rows]
+        projection, _ = _projection(fit.extras)
+        if projection is not None:
+            points = restored(projection, points)
+        indices = None if landmarks.indices is None else landmarks.indices[rows]
+        shown = Landmarks(points, indices, masses=landmarks.masses[rows])
+        return replace(
+            fit,
+            landmarks=shown,
+            spectrum=replace(fit.spectrum, coordinates=fit.spectrum.coordinates[rows]),
+            landmark_coordinates=fit.landmark_coordinates[rows],
+        )
+
+
+def _projection(extras: dict[str, np.ndarray]) -> tuple[Projection | None, float]:
+    """Return the projection of a fit, if any, and the largest residual."""
+    if not extras:
+        return None, 0.0
+    return Projection(extras["center"], extras["components"]), float(extras["residual"][0])
+
+
+def _embedded(estimator: GraphEmbedding, landmarks: Landmarks, run: Run) -> np.ndarray:
+    """Return coordinates (k, l) of the landmarks by another estimator, fitted to some of them."""
+    pool = Pool(landmarks.points.astype(np.float64))
+    # The layout separates connected components that the estimator has to join, so its warnings are
+    # dropped with its run.
+    own = Run(int(run.rng.integers(2**31)), run.n_threads, False)
+    some = min(_START_LANDMARKS, len(landmarks.points))
+    try:
+        _, extension = estimator._embed(pool, draw_landmarks(some, pool, own), own)
+    except FarRowError as error:
+        raise far_row(error.row, landmarks.indices) from None
+    positions, _ = extend(extension, pool.points, run.n_threads)
+    return positions

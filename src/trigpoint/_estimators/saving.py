@@ -175,7 +175,9 @@ def _restored(
     kind = _estimators()[described["estimator"]]
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
-    n_euclidean = arrays["landmarks.points"].shape[1]
+    n_stored = arrays["landmarks.points"].shape[1]
+    # Landmarks of a map of many columns are stored in principal components.
+    n_euclidean = len(arrays.get("extras.components", arrays["landmarks.points"].T))
     require(given is not None or n_euclidean == space.width(columns.count), "landmarks")
     estimator = kind(**_parameters(described["parameters"], arrays))
     if given is not None:
@@ -187,7 +189,7 @@ def _restored(
         require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     else:
         check_count("extension", extended_by)
-    fit = fit_from_arrays(arrays, n_euclidean, extended_by, estimator._has_eigenvalues)
+    fit = fit_from_arrays(arrays, n_stored, extended_by, estimator._has_eigenvalues)
     dimension = float(described["dimension"])
     require(0 <= dimension < float("inf"), "dimension")
     decided = {str(name): str(value) for name, value in described["decided"].items()}

@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
 from trigpoint._extension.weighted import FAR_BANDWIDTHS
+from trigpoint._neighbors.cells import CellSearch, neighbors_of_all
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import (
     block_rows,
     one_blas_thread,
     row_blocks,
+    thread_count,
     thread_map,
 )
 from trigpoint._pool import projected
@@ -30,6 +32,9 @@ _RIDGE = 1.5
 # many spacings belong together.
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
+
+# With more landmarks of many columns, their neighbors are searched in cells.
+_FEW = 15_000
 
 # Points per block: independent of the number of threads, and few enough for memory.
 TOGETHER = 8192
@@ -54,7 +59,7 @@ class MapExtension:
 
     Attributes
     ----------
-    search : TreeSearch or ProductSearch
+    search : TreeSearch, ProductSearch or CellSearch
         Search among the projected landmarks.
     landmarks : float64 ndarray of shape (k, c)
         The projected landmarks.
@@ -70,10 +75,12 @@ class MapExtension:
     bandwidths : float64 ndarray of shape (k,)
         Distance from each landmark to the last one that its slope is fitted to.
     residual : float
-        Largest distance of a landmark from its projection.
+        Largest distance of a fitted row from its projection.
+    precision : dtype
+        Type that projections are rounded to, that of the landmarks.
     """
 
-    search: TreeSearch | ProductSearch
+    search: TreeSearch | ProductSearch | CellSearch
     landmarks: np.ndarray
     projection: Projection | None
     positions: np.ndarray
@@ -82,22 +89,28 @@ class MapExtension:
     offsets: np.ndarray
     bandwidths: np.ndarray
     residual: float
+    precision: np.dtype
 
     @classmethod
     def prepare(
-        cls, landmarks: np.ndarray, positions: np.ndarray, projection: Projection | None = None
+        cls,
+        inside: np.ndarray,
+        positions: np.ndarray,
+        projection: Projection | None = None,
+        residual: float = 0.0,
+        n_threads: int | None = None,
     ) -> "MapExtension":
-        """Prepare the extension from landmarks (k, d) with positions (k, l)."""
+        """Prepare the extension from projected landmarks (k, c) with positions (k, l)."""
         from trigpoint._kernels.map_placing import place
 
-        inside, residuals = projected(projection, landmarks)
+        precision = inside.dtype
+        inside = np.ascontiguousarray(inside, dtype=np.float64)
         k = len(inside)
-        search = landmark_search(inside, AROUND + 1)
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
         # Coincident positions must still be distinguished from others.
         spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
-        found, squares = _nearest(search, inside, min(_FITTED + 1, k))
+        search, found, squares = _neighbors(inside, min(_FITTED, k - 1), thread_count(n_threads))
         bandwidths = np.sqrt(squares[:, -1])
         slopes = _slopes(inside, positions, spacings, found)
         found, squares = (
@@ -120,7 +133,8 @@ class MapExtension:
             slopes,
             positions - means,
             bandwidths,
-            float(residuals.max()),
+            residual,
+            precision,
         )
 
     @property
@@ -137,11 +151,12 @@ class MapExtension:
         """Return coordinates (b, l) of a block, and which points (b,) are far from landmarks."""
         from trigpoint._kernels.map_placing import place
 
-        if isinstance(X, csr_array):
-            X = X.toarray()
         inside, residuals = projected(self.projection, X)
+        if self.projection is not None:
+            # A landmark must meet itself.
+            inside = inside.astype(self.precision).astype(np.float64)
         found, squares = self.search.nearest(inside, min(AROUND + 1, len(self.positions)))
-        placed = np.empty((len(X), self.n_components))
+        placed = np.empty((len(inside), self.n_components))
         place(
             inside,
             self.landmarks,
@@ -186,6 +201,25 @@ def _nearest(
     ]
     found, squares = (np.concatenate(values) for values in zip(*parts, strict=True))
     return found, squares
+
+
+def _neighbors(
+    landmarks: np.ndarray, m: int, n_threads: int
+) -> tuple[TreeSearch | ProductSearch | CellSearch, np.ndarray, np.ndarray]:
+    """Return the search among landmarks, and the nearest m of each after itself, with squares."""
+    from trigpoint._kernels.cell_search import squares_of_pairs
+
+    k = len(landmarks)
+    if k <= _FEW or landmarks.shape[1] <= TREE_MAX_DIMENSION:
+        search = landmark_search(landmarks, AROUND + 1)
+        return search, *_nearest(search, landmarks, m + 1)
+    others = neighbors_of_all(landmarks, m, np.random.default_rng(0), n_threads)
+    squares = np.empty(others.shape)
+    squares_of_pairs(landmarks, others, 0, k, squares)
+    order = np.argsort(squares, axis=1, kind="stable")
+    found = np.column_stack([np.arange(k), np.take_along_axis(others, order, axis=1)])
+    squares = np.take_along_axis(squares, order, axis=1)
+    return CellSearch.of(landmarks), found, np.column_stack([np.zeros(k), squares])
 
 
 def _slopes(

@@ -37,15 +37,18 @@ def map_positions(
 
 def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[Any, Any]]:
     """Return the function of rows (b, d): projections (b, c) and lengths of residuals (b,)."""
+    import torch
+
     if extension.projection is None:
         return lambda X: (X, X.new_zeros(len(X)))
     center, components = (to_device(array, device) for array in extension.projection)
+    precision = getattr(torch, extension.precision.name)
 
     def projected(X: Any) -> tuple[Any, Any]:
         around = X - center
         inside = around @ components
         left = around.square().sum(dim=1) - inside.square().sum(dim=1)
-        return inside, left.clamp(min=0).sqrt()
+        return inside.to(precision).double(), left.clamp(min=0).sqrt()
 
     return projected
 

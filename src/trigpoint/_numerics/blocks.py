@@ -67,6 +67,25 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
     return rows if len(rows) <= most else None
 
 
+def grouped_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row of each distinct point, ascending, and the group (n,) of every row."""
+    from trigpoint._kernels.hashing import hash_rows
+
+    keys = np.empty(len(X), dtype=np.uint64)
+    hash_rows(np.ascontiguousarray(X).view(f"u{X.dtype.itemsize}"), keys)
+    first, groups = np.unique(keys, return_index=True, return_inverse=True)[1:]
+    others = np.flatnonzero(first[groups] != np.arange(len(X)))
+    for part in row_blocks(len(others), block_rows(X.shape[1] * X.itemsize)):
+        if (X[others[part]] != X[first[groups[others[part]]]]).any():
+            # Different points have the same hash.
+            first, groups = np.unique(X, axis=0, return_index=True, return_inverse=True)[1:]
+            break
+    order = np.argsort(first)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return first[order], places[groups.ravel()]
+
+
 def thread_count(n_jobs: Any) -> int:
     """Return the number of threads for `n_jobs`: -1 or None for all cores the process may use."""
     if n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs == -1):

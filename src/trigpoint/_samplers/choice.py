@@ -26,14 +26,13 @@ from trigpoint._common.errors import (
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import read_only, take_rows
-from trigpoint._numerics.blocks import Run, distinct_rows
+from trigpoint._numerics.blocks import Run, distinct_rows, grouped_rows
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
     Pool,
     draw_pool,
     planned_landmarks,
-    restored,
 )
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
@@ -74,6 +73,8 @@ def pool_for(
     """
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
+    if isinstance(landmarks, str) and landmarks == "all":
+        return draw_pool(source, space, source.n, rng, size=source.n)
     include = None
     if _kind(landmarks) == "given":
         given = _as_given(landmarks)
@@ -89,7 +90,7 @@ def draw_landmarks(
 
     Parameters
     ----------
-    landmarks : None, int, "auto", sampler, index array or point array
+    landmarks : None, int, "auto", "all", sampler, index array or point array
         As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
     pool : Pool
         The pool returned by `pool_for`.
@@ -105,6 +106,8 @@ def draw_landmarks(
         Their `indices` are row numbers of X. If landmarks were dropped because they coincide with
         others, a note says so.
     """
+    if isinstance(landmarks, str) and landmarks == "all":
+        return _all_rows(pool)
     size = pool.points.shape[0]
     few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
     kind = _kind(landmarks)
@@ -127,17 +130,23 @@ def draw_landmarks(
             raise type(error)(message, "landmarks") from None
     elif kind == "sampler":
         chosen = _distinct(_sampled(landmarks, pool, run))
-        if chosen.indices is None and pool.projection is not None:
-            # Cluster centers have the columns of the projection, not those of X.
-            chosen = replace(chosen, points=restored(pool.projection, chosen.points))
     else:
         chosen = _given(landmarks, pool)
     if len(chosen.points) < fewest:
         raise _too_few(landmarks, len(chosen.points), pool)
     if chosen.indices is None:
         return chosen
-    points = chosen.points if pool.projection is None else take_rows(pool.full, chosen.indices)
-    return replace(chosen, points=points, indices=pool.numbers(chosen.indices))
+    return replace(chosen, indices=pool.numbers(chosen.indices))
+
+
+def _all_rows(pool: Pool) -> Landmarks:
+    """Return all distinct points, with the number of rows at each as mass."""
+    first, groups = grouped_rows(pool.dense)
+    if len(first) < 2:
+        raise _too_few("all", len(first), pool)
+    points = pool.dense if len(first) == pool.n else pool.dense[first]
+    masses = np.bincount(groups).astype(np.float64)
+    return Landmarks(points, first, masses=masses, groups=groups)
 
 
 def _kind(landmarks: Any) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._extension.extensions import extend
+from trigpoint._extension.placing import MapExtension
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -142,9 +143,10 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
             "landmarks", landmarks, "landmark_embedding_", "rows, coordinates, or an estimator"
         )
         own = landmarks.landmark_embedding_
-        if not is_estimator(coordinates):
+        extension = landmarks.model_.extension
+        if not is_estimator(coordinates) and not isinstance(extension, MapExtension):
             # `transform` smooths, which may move landmarks inward.
-            own, _ = extend(landmarks.model_.extension, landmarks.landmarks_)
+            own, _ = extend(extension, landmarks.landmarks_)
         return check_points("landmark_embedding_ of landmarks", own, plane)
     marks = np.asarray(landmarks)
     values = np.asarray(
