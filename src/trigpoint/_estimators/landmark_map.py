@@ -268,6 +268,7 @@ class LandmarkMap(Embedding):
 
     def _among_all(self, pool: Pool, landmarks: Landmarks, run: Run) -> csr_array:
         """Return affinities (k, k) between all distinct rows, by distances in all columns."""
+        assert landmarks.masses is not None
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
         points = searched = landmarks.points
         if isinstance(pool.full, np.ndarray) and pool.projection is not None:
@@ -328,11 +329,12 @@ class LandmarkMap(Embedding):
     def _extension(self, fit: Fit, n_threads: int | None = None) -> Extension:
         projection, residual = _projection(fit.extras)
         points, positions = fit.landmarks.points, fit.spectrum.coordinates
-        return MapExtension.prepare(points, positions, projection, residual, n_threads)
+        return MapExtension(points, positions, projection, residual, n_threads)
 
     def _check_restored(self, fit: Fit) -> None:
-        if fit.extras:
-            (center, components), _ = _projection(fit.extras)
+        projection, _ = _projection(fit.extras)
+        if projection is not None:
+            center, components = projection
             d, c = components.shape
             require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
             require(center.dtype == components.dtype == np.float64, "projection")
@@ -344,6 +346,7 @@ class LandmarkMap(Embedding):
     def _shown(self) -> Fit:
         """Return the fit with at most 10,000 landmarks, in all columns."""
         fit, landmarks = self.fitted_, self.fitted_.landmarks
+        assert landmarks.masses is not None
         k = len(landmarks.points)
         rows = np.arange(k)
         if k > _SHOWN:

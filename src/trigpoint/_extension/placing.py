@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,85 +58,31 @@ class MapExtension:
     Distances and sums are computed point by point, from differences in a fixed order, so that a
     point has the same position in every block.
 
+    What depends on all landmarks is computed at the first call: many maps are only looked at.
+
     Attributes
     ----------
-    search : TreeSearch, ProductSearch or CellSearch
-        Search among the projected landmarks.
-    landmarks : float64 ndarray of shape (k, c)
-        The projected landmarks.
+    landmarks : ndarray of shape (k, c)
+        The projected landmarks, in the precision that projections are rounded to.
+    positions : float64 ndarray of shape (k, l)
     projection : Projection or None
         Principal components in which distances are measured.
-    positions : float64 ndarray of shape (k, l)
-    spacings : float64 ndarray of shape (k,)
-        Spacing of the map at each landmark.
-    slopes : float64 ndarray of shape (k, c, l)
-        Slopes of the map at each landmark, in the space where distances are measured.
-    offsets : float64 ndarray of shape (k, l)
-        Vector from the mean prediction for each landmark to its position.
-    bandwidths : float64 ndarray of shape (k,)
-        Distance from each landmark to the last one that its slope is fitted to.
     residual : float
         Largest distance of a fitted row from its projection.
-    precision : dtype
-        Type that projections are rounded to, that of the landmarks.
+    n_threads : int or None
+        Threads for the first call; ``None`` for all cores.
     """
 
-    search: TreeSearch | ProductSearch | CellSearch
     landmarks: np.ndarray
-    projection: Projection | None
     positions: np.ndarray
-    spacings: np.ndarray
-    slopes: np.ndarray
-    offsets: np.ndarray
-    bandwidths: np.ndarray
-    residual: float
-    precision: np.dtype
+    projection: Projection | None = None
+    residual: float = 0.0
+    n_threads: int | None = None
 
-    @classmethod
-    def prepare(
-        cls,
-        inside: np.ndarray,
-        positions: np.ndarray,
-        projection: Projection | None = None,
-        residual: float = 0.0,
-        n_threads: int | None = None,
-    ) -> "MapExtension":
-        """Prepare the extension from projected landmarks (k, c) with positions (k, l)."""
-        from trigpoint._kernels.map_placing import place
-
-        precision = inside.dtype
-        inside = np.ascontiguousarray(inside, dtype=np.float64)
-        k = len(inside)
-        positions = np.ascontiguousarray(positions, dtype=np.float64)
-        around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
-        # Coincident positions must still be distinguished from others.
-        spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
-        search, found, squares = _neighbors(inside, min(_FITTED, k - 1), thread_count(n_threads))
-        bandwidths = np.sqrt(squares[:, -1])
-        slopes = _slopes(inside, positions, spacings, found)
-        found, squares = (
-            np.ascontiguousarray(values[:, : AROUND + 1]) for values in (found, squares)
-        )
-        means = np.empty_like(positions)
-        zeros = np.zeros_like(positions)
-        # A negligible distance, to get the prediction next to each landmark.
-        nearly = squares.copy()
-        nearly[:, 0] = np.finfo(np.float64).tiny
-        count = min(AROUND, k)
-        fitted = positions, spacings, REACH, slopes
-        place(inside, inside, found, nearly, count, *fitted, zeros, means)
-        return cls(
-            search,
-            inside,
-            projection,
-            positions,
-            spacings,
-            slopes,
-            positions - means,
-            bandwidths,
-            residual,
-            precision,
-        )
+    @cached_property
+    def planes(self) -> "Planes":
+        """The local linear fits at the landmarks."""
+        return Planes.of(self.landmarks, self.positions, thread_count(self.n_threads))
 
     @property
     def n_components(self) -> int:
@@ -145,7 +92,7 @@ class MapExtension:
     def row_bytes(self) -> int:
         """Maximum number of bytes per point of a block."""
         n_columns = 0 if self.projection is None else len(self.projection.center)
-        return 32 * (AROUND + 1) + self.search.row_bytes + 8 * n_columns
+        return 32 * (AROUND + 1) + self.planes.search.row_bytes + 8 * n_columns
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (b, l) of a block, and which points (b,) are far from landmarks."""
@@ -154,25 +101,66 @@ class MapExtension:
         inside, residuals = projected(self.projection, X)
         if self.projection is not None:
             # A landmark must meet itself.
-            inside = inside.astype(self.precision).astype(np.float64)
-        found, squares = self.search.nearest(inside, min(AROUND + 1, len(self.positions)))
+            inside = inside.astype(self.landmarks.dtype).astype(np.float64)
+        planes = self.planes
+        found, squares = planes.search.nearest(inside, min(AROUND + 1, len(self.positions)))
         placed = np.empty((len(inside), self.n_components))
-        place(
-            inside,
-            self.landmarks,
-            found,
-            squares,
-            min(AROUND, found.shape[1]),
-            self.positions,
-            self.spacings,
-            REACH,
-            self.slopes,
-            self.offsets,
-            placed,
-        )
+        count = min(AROUND, found.shape[1])
+        fitted = self.positions, planes.spacings, REACH, planes.slopes, planes.offsets
+        place(inside, planes.landmarks, found, squares, count, *fitted, placed)
         outside = np.maximum(residuals - self.residual, 0.0)
-        far = np.sqrt(squares[:, 0]) + outside > FAR_BANDWIDTHS * self.bandwidths[found[:, 0]]
+        far = np.sqrt(squares[:, 0]) + outside > FAR_BANDWIDTHS * planes.bandwidths[found[:, 0]]
         return placed, far
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """Local linear fits of a map at its landmarks.
+
+    Attributes
+    ----------
+    landmarks : float64 ndarray of shape (k, c)
+    search : TreeSearch, ProductSearch or CellSearch
+        Search among the landmarks.
+    spacings : float64 ndarray of shape (k,)
+        Spacing of the map at each landmark.
+    slopes : float64 ndarray of shape (k, c, l)
+        Slopes of the map at each landmark, in the space where distances are measured.
+    offsets : float64 ndarray of shape (k, l)
+        Vector from the mean prediction for each landmark to its position.
+    bandwidths : float64 ndarray of shape (k,)
+        Distance from each landmark to the last one that its slope is fitted to.
+    """
+
+    landmarks: np.ndarray
+    search: TreeSearch | ProductSearch | CellSearch
+    spacings: np.ndarray
+    slopes: np.ndarray
+    offsets: np.ndarray
+    bandwidths: np.ndarray
+
+    @classmethod
+    def of(cls, landmarks: np.ndarray, positions: np.ndarray, n_threads: int) -> "Planes":
+        """Fit planes to projected landmarks (k, c) with positions (k, l)."""
+        from trigpoint._kernels.map_placing import place
+
+        landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+        k = len(landmarks)
+        around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), n_threads)[0][:, -1]
+        # Coincident positions must still be distinguished from others.
+        spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
+        search, found, squares = _neighbors(landmarks, min(_FITTED, k - 1), n_threads)
+        bandwidths = np.sqrt(squares[:, -1])
+        slopes = _slopes(landmarks, positions, spacings, found, n_threads)
+        found, squares = (
+            np.ascontiguousarray(values[:, : AROUND + 1]) for values in (found, squares)
+        )
+        means, zeros = np.empty_like(positions), np.zeros_like(positions)
+        # A negligible distance, to get the prediction next to each landmark.
+        squares[:, 0] = np.finfo(np.float64).tiny
+        fitted = positions, spacings, REACH, slopes
+        place(landmarks, landmarks, found, squares, min(AROUND, k), *fitted, zeros, means)
+        return cls(landmarks, search, spacings, slopes, positions - means, bandwidths)
 
 
 def nearest_landmarks(
@@ -223,7 +211,11 @@ def _neighbors(
 
 
 def _slopes(
-    landmarks: np.ndarray, positions: np.ndarray, spacings: np.ndarray, found: np.ndarray
+    landmarks: np.ndarray,
+    positions: np.ndarray,
+    spacings: np.ndarray,
+    found: np.ndarray,
+    n_threads: int,
 ) -> np.ndarray:
     """Return slopes (k, c, l) of the map at each landmark, by ridge regression on its neighbors.
 
@@ -231,20 +223,23 @@ def _slopes(
     """
     slopes = np.empty((*landmarks.shape, positions.shape[1]))
     others = found[:, 1:]
+
+    def fill(part: slice) -> None:
+        steps = positions[others[part]] - positions[part, None]
+        crowds = np.square(steps).sum(axis=2) / np.square(spacings[part, None])
+        roots = np.maximum(0.0, 1 - crowds / REACH**2)
+        sides = roots[:, :, None] * (landmarks[others[part]] - landmarks[part, None])
+        products = sides @ sides.transpose(0, 2, 1)
+        traces = np.trace(products, axis1=1, axis2=2)
+        weights = np.maximum(np.square(roots).sum(axis=1), 1e-300)
+        # If no neighbor is left, or all coincide, slopes are 0.
+        ridge = np.where(traces > 0, _RIDGE * traces / weights, 1.0)
+        products += ridge[:, None, None] * np.eye(others.shape[1])
+        fitted = np.linalg.solve(products, roots[:, :, None] * steps)
+        slopes[part] = sides.transpose(0, 2, 1) @ fitted
+
+    parts = row_blocks(len(landmarks), block_rows(16 * others.shape[1] * landmarks.shape[1]))
     with one_blas_thread():
-        for part in row_blocks(
-            len(landmarks), block_rows(16 * others.shape[1] * landmarks.shape[1])
-        ):
-            steps = positions[others[part]] - positions[part, None]
-            crowds = np.square(steps).sum(axis=2) / np.square(spacings[part, None])
-            roots = np.maximum(0.0, 1 - crowds / REACH**2)
-            sides = roots[:, :, None] * (landmarks[others[part]] - landmarks[part, None])
-            products = sides @ sides.transpose(0, 2, 1)
-            traces = np.trace(products, axis1=1, axis2=2)
-            weights = np.maximum(np.square(roots).sum(axis=1), 1e-300)
-            # If no neighbor is left, or all coincide, slopes are 0.
-            ridge = np.where(traces > 0, _RIDGE * traces / weights, 1.0)
-            products += ridge[:, None, None] * np.eye(others.shape[1])
-            fitted = np.linalg.solve(products, roots[:, :, None] * steps)
-            slopes[part] = sides.transpose(0, 2, 1) @ fitted
+        for _ in thread_map(fill, parts, n_threads):
+            pass
     return slopes

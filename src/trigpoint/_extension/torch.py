@@ -65,7 +65,7 @@ class OnDevice:
         self.n_components = extension.n_components
         self._n_bytes = working_memory(device) // _BLOCK_SHARE
         if isinstance(extension, (SmoothExtension, MapExtension)):
-            landmarks = extension.landmarks
+            landmarks = np.asarray(extension.landmarks, dtype=np.float64)
         elif isinstance(extension, _WEIGHTED):
             landmarks = _landmarks_of(extension.support)
         else:

@@ -20,7 +20,7 @@ def map_positions(
     extension: MapExtension, search: TorchSearch, device: Any
 ) -> Callable[[Any], tuple[Any, Any]]:
     """Return the function of float64 rows (b, d): positions (b, l) and far mask (b,)."""
-    bandwidths = to_device(extension.bandwidths, device)
+    bandwidths = to_device(extension.planes.bandwidths, device)
     project = _projection(extension, device)
     place = _Placing(extension, search, device)
     count = min(AROUND + 1, search.k)
@@ -42,7 +42,7 @@ def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[A
     if extension.projection is None:
         return lambda X: (X, X.new_zeros(len(X)))
     center, components = (to_device(array, device) for array in extension.projection)
-    precision = getattr(torch, extension.precision.name)
+    precision = getattr(torch, extension.landmarks.dtype.name)
 
     def projected(X: Any) -> tuple[Any, Any]:
         around = X - center
@@ -59,13 +59,13 @@ class _Placing:
     def __init__(self, extension: MapExtension, search: TorchSearch, device: Any) -> None:
         import torch
 
-        self._search = search
+        self._search, planes = search, extension.planes
         self._positions, self._spacings, self._offsets = (
             to_device(array, device)
-            for array in (extension.positions, extension.spacings, extension.offsets)
+            for array in (extension.positions, planes.spacings, planes.offsets)
         )
         # Slopes along one column are contiguous.
-        self._slopes = to_device(extension.slopes.transpose(1, 0, 2), device)
+        self._slopes = to_device(planes.slopes.transpose(1, 0, 2), device)
         # A tensor: PyTorch divides by a Python float through its reciprocal, rounding differently.
         self._reach_square = torch.full((1,), REACH * REACH, dtype=torch.float64, device=device)
 
