@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from trigpoint._kernels.forces import MassTree
 
 # Neighbors per unit of perplexity.
-REACH = 3
+REACH = 2
 
-# In the first 20, 40 and 60 % of the steps, attraction is at least this many times that of t-SNE,
-# so that landmarks of a group can pass through others.
-_EARLY = ((0.2, 8.0), (0.4, 4.0), (0.6, 2.0))
+# In the first 40 and 60 % of the steps, attraction is at least this many times that of t-SNE, so
+# that landmarks of a group can pass through others.
+_EARLY = ((0.4, 4.0), (0.6, 2.0))
 
 _MOMENTUM = 0.9
 # Step relative to that at which, without repulsion and momentum, neighbors would meet at once.
@@ -44,9 +44,10 @@ _ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
-# Root mean square radius of the start, relative to the root of the number of landmarks. Finished
-# maps are about twice as large; a tiny start would lose the global arrangement.
-START_RADIUS = 0.25
+# Root mean square radius of the start, relative to the root of the number of landmarks, and at most.
+# A tiny start would lose the global arrangement, and from a large one, neighbors would not meet.
+START_RADIUS = 0.3
+LARGEST_RADIUS = 50.0
 # Standard deviation of noise at the start, relative to the radius.
 _JITTER = 1e-4
 # Rows farther from the median row than this many times as many as 90 % of them do not decide the
@@ -73,8 +74,7 @@ def affinities(
     neighbors : int64 ndarray of shape (k, m)
         Other landmarks near each.
     perplexity : float
-        Effective number of neighbors, capped at a third of m: equal affinities would not separate
-        any.
+        Effective number of neighbors, capped at half of m: equal affinities would not separate any.
     n_threads : int, default=1
     """
     from trigpoint._kernels.cell_search import squares_of_pairs
@@ -168,7 +168,7 @@ def scaled_start(start: np.ndarray, masses: np.ndarray, rng: np.random.Generator
     """
     around = start - np.average(start, axis=0, weights=masses)
     radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
-    wanted = START_RADIUS * np.sqrt(len(start))
+    wanted = min(START_RADIUS * np.sqrt(len(start)), LARGEST_RADIUS)
     around *= wanted / radius if radius > 0 else 0.0
     return np.asarray(around + _JITTER * wanted * rng.normal(size=around.shape))
 
