@@ -44,8 +44,8 @@ _ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
-# Root mean square radius of the start, relative to the root of the number of landmarks, and at most.
-# A tiny start would lose the global arrangement, and from a large one, neighbors would not meet.
+# Root mean square radius of the start, relative to the root of the number of landmarks, and its
+# limit. A tiny start would lose the global arrangement; from a huge one, neighbors would not meet.
 START_RADIUS = 0.3
 LARGEST_RADIUS = 50.0
 # Standard deviation of noise at the start, relative to the radius.
