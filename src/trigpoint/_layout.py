@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 # Neighbors per unit of perplexity.
 REACH = 2
 
-# In the first 40 and 60 % of the steps, attraction is at least this many times that of t-SNE, so
-# that landmarks of a group can pass through others.
-_EARLY = ((0.4, 4.0), (0.6, 2.0))
+# Phases of a layout: until this share of the steps, attraction is at least this many times that of
+# t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
+# length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
+# the end settle what momentum keeps in motion.
+_PHASES = ((0.4, 4.0, 1.5), (0.6, 2.0, 1.5), (0.9, 1.0, 1.0), (1.0, 1.0, 0.5))
 
 _MOMENTUM = 0.9
-# Step relative to that at which, without repulsion and momentum, neighbors would meet at once.
-_STEP = 1.5
 # No landmark moves farther than this in one step.
 _LONGEST_STEP = 5.0
 # Repulsion changes slowly, and is computed in every third step only.
@@ -211,14 +211,14 @@ def layout(
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
     for step in range(n_iter):
-        early = (factor for share, factor in _EARLY if step < share * n_iter)
-        strength = max(exaggeration, next(early, 0.0))
+        early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
+        strength = max(exaggeration, early)
         if step % _EVERY == 0:
             repulsion = _repulsion(points, masses, n_threads)
         forces = _attraction(points, joint, pulls, n_threads)
         # The step of t-SNE for k points, divided by the exaggeration.
         forces += repulsion / strength
-        velocities = _MOMENTUM * velocities + _STEP * forces
+        velocities = _MOMENTUM * velocities + length * forces
         lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
         velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
