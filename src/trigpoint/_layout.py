@@ -160,9 +160,7 @@ def principal_start(
     return scaled_start(start, masses, rng)
 
 
-def scaled_start(
-    start: np.ndarray, masses: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def scaled_start(start: np.ndarray, masses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Center positions (k, l), scale them to the size of a start, and add a little noise.
 
     Without noise, forces would never leave a line or plane that contains the start, nor separate

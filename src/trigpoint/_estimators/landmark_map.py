@@ -268,6 +268,7 @@ class LandmarkMap(Embedding):
 
     def _among_all(self, pool: Pool, landmarks: Landmarks, run: Run) -> csr_array:
         """Return affinities (k, k) between all distinct rows, by distances in all columns."""
+        assert landmarks.masses is not None
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
         points = searched = landmarks.points
         if isinstance(pool.full, np.ndarray) and pool.projection is not None:
@@ -331,8 +332,9 @@ class LandmarkMap(Embedding):
         return MapExtension.prepare(points, positions, projection, residual, n_threads)
 
     def _check_restored(self, fit: Fit) -> None:
-        if fit.extras:
-            (center, components), _ = _projection(fit.extras)
+        projection, _ = _projection(fit.extras)
+        if projection is not None:
+            center, components = projection
             d, c = components.shape
             require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
             require(center.dtype == components.dtype == np.float64, "projection")
@@ -348,6 +350,7 @@ class LandmarkMap(Embedding):
         rows = np.arange(k)
         if k > _SHOWN:
             rows = np.sort(np.random.default_rng(0).choice(k, _SHOWN, replace=False))
+        assert landmarks.masses is not None
         points = landmarks.points[rows]
         projection, _ = _projection(fit.extras)
         if projection is not None:
