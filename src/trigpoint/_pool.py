@@ -233,9 +233,9 @@ def principal_projection(X: Points, n_components: int, rng: np.random.Generator)
     """
     sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
     if isinstance(sample, csr_array):
-        center = np.asarray(sample.mean(axis=0))
-        squares = np.asarray(sample.multiply(sample).sum(axis=1)) - 2 * (sample @ center)
-        lengths = np.sqrt(np.maximum(squares + center @ center, 0.0))
+        # The median of a column that is mostly 0.
+        center = np.zeros(sample.shape[1])
+        lengths = np.sqrt(np.asarray(sample.multiply(sample).sum(axis=1)))
     else:
         center = np.median(sample, axis=0)
         lengths = np.sqrt(np.square(sample - center).sum(axis=1))

@@ -315,6 +315,12 @@ class LandmarkMap(Embedding):
         assert masses is not None
         if not isinstance(self.init, str):
             given = np.asarray(self.init, dtype=np.float64)
+            if landmarks.indices is None:
+                raise ParameterValueError(
+                    "init has coordinates of the rows of X, and the landmarks are not rows: pass "
+                    "row numbers as landmarks, or choose init='auto'",
+                    "init",
+                )
             return scaled_start(given[landmarks.indices], masses, run.rng)
         is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
         is_surface &= n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE

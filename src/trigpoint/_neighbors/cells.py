@@ -104,9 +104,8 @@ class Cells:
 
     def nearby(self) -> np.ndarray:
         """Return all cells (m, m) by the distance of their centers from each center."""
-        norms = np.einsum("ij,ij->i", self.centers, self.centers)
-        gaps = norms - 2 * self.centers @ self.centers.T
-        np.fill_diagonal(gaps, -np.inf)
+        gaps = np.stack([np.square(self.centers - center).sum(axis=1) for center in self.centers])
+        np.fill_diagonal(gaps, -1)
         return np.argsort(gaps, axis=1, kind="stable")
 
     def relative(self, singles: Singles, points: np.ndarray) -> np.ndarray:
@@ -144,8 +143,8 @@ def _are_distinct(centers: np.ndarray, norms: np.ndarray, n_threads: int) -> boo
     """Return whether products distinguish the centers; not if groups are very far apart."""
     if len(centers) == 1:
         return True
-    squares, _ = nearest(centers, centers, 2, n_threads)
-    return bool(np.mean(squares[:, 1] < _DISTINCT * norms) < _FEW)
+    distances, _ = nearest(centers, centers, 2, n_threads)
+    return bool(np.mean(distances[:, 1] ** 2 < _DISTINCT * norms) < _FEW)
 
 
 def neighbors_of_all(
