@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count, check_positive, refuse_non_finite
+from trigpoint._common.checks import (
+    check_count,
+    check_positive,
+    refuse_non_finite,
+    refuse_non_numbers,
+)
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
@@ -32,7 +37,7 @@ from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._pool import Pool, projected, restored
-from trigpoint._samplers.choice import draw_landmarks
+from trigpoint._samplers.choice import ALL, draw_landmarks
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -193,7 +198,8 @@ class LandmarkMap(Embedding):
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         self._check_init(source.n)
         rows_bytes = source.columns.count * source.dtype.itemsize
-        if isinstance(self.landmarks, str) and self.landmarks == "all":
+        asked = isinstance(self.landmarks, str) and self.landmarks == "all"
+        if asked:
             needed, there = source.n * (2 * rows_bytes + _LAYOUT_BYTES), physical_memory()
             if needed > there:
                 raise ParameterValueError(
@@ -202,7 +208,7 @@ class LandmarkMap(Embedding):
                     "landmarks",
                 )
         few = source.n <= _MOST_ROWS and source.n * rows_bytes <= _MOST_BYTES
-        return "all" if self.landmarks is None and few else self.landmarks
+        return ALL if asked or (self.landmarks is None and few) else self.landmarks
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Return the pool in principal components, if it has more than 50 columns."""
@@ -225,6 +231,7 @@ class LandmarkMap(Embedding):
                 "for each row of X",
                 "init",
             )
+        refuse_non_numbers(self.init, "init")
         refuse_non_finite(np.asarray(self.init, dtype=np.float64), "init")
 
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
