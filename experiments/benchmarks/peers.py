@@ -231,8 +231,8 @@ def _pacmap_map(X: np.ndarray, seed: int) -> Mapped:
 
 MAPPERS = {
     "LandmarkMap": Method("#1f77b4", "defaults", _landmark_map, COMPILED),
-    "LandmarkMap, refined": Method(
-        "#17becf", "`refine=200`", lambda X, seed: _landmark_map(X, seed, refine=200), COMPILED
+    "LandmarkMap, 1,000 steps": Method(
+        "#17becf", "`n_iter=1000`", lambda X, seed: _landmark_map(X, seed, n_iter=1000), COMPILED
     ),
     "umap-learn": Method(
         "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED

@@ -10,6 +10,7 @@ from trigpoint import _pool
 from trigpoint._numerics.blocks import Run
 from trigpoint._pool import Pool
 from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool_for
+from trigpoint._samplers.choice import ALL
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
 

@@ -345,12 +345,16 @@ class LandmarkMap(Embedding):
         return MapExtension.prepare(points, positions, projection, residual, n_threads)
 
     def _check_restored(self, fit: Fit) -> None:
-        projection, _ = _projection(fit.extras)
-        if projection is not None:
-            center, components = projection
-            d, c = components.shape
-            require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
-            require(center.dtype == components.dtype == np.float64, "projection")
+        if not fit.extras:
+            return
+        require(set(fit.extras) == {"center", "components", "residual"}, "projection")
+        center, components, residual = (
+            fit.extras[name] for name in ("center", "components", "residual")
+        )
+        d, c = components.shape
+        require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
+        require(all(a.dtype == np.float64 for a in fit.extras.values()), "projection")
+        require(residual.shape == (1,) and residual[0] >= 0, "projection")
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
