@@ -107,7 +107,7 @@ SMALL = {
     ],
     "maps": [
         {"data": "roll", "n": 300, "method": name}
-        for name in ("LandmarkMap", "LandmarkMap, refined")
+        for name in ("LandmarkMap", "LandmarkMap, 1,000 steps")
     ],
     "map_speed": [{"method": "LandmarkMap", "n": 500}],
     "memory_map": [{"n": 6000}],
