@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.index import NeighborIndex, neighbor_index
-from trigpoint._neighbors.sparse import Points
+from trigpoint._neighbors.sparse import Points, stored_row_bytes
 from trigpoint._numerics.blocks import (
     block_rows,
     one_blas_thread,
@@ -292,7 +292,8 @@ def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np
         result[part] = coordinates
         return float(residuals.max())
 
-    parts = row_blocks(n, block_rows(8 * d))
+    row_bytes = stored_row_bytes(X) if isinstance(X, csr_array) else 8 * d
+    parts = row_blocks(n, block_rows(row_bytes))
     return result, max(thread_map(fill, parts, n_threads))
 
 

@@ -1,5 +1,7 @@
 """Maps: places of points, and what holds for them to the bit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -254,6 +256,23 @@ def test_beyond_the_limit_landmarks_are_drawn(rng, monkeypatch):
     assert len(tp.LandmarkMap(landmarks="all", n_iter=2).fit(X).landmarks_) == 1200
     monkeypatch.setattr(landmark_map, "_MOST_BYTES", 1000 * 4 * 8 - 1)
     assert len(tp.LandmarkMap(n_iter=2).fit(X[:1000]).landmarks_) == 300
+
+
+def test_many_columns_of_sparse_rows_take_little_memory(rng, monkeypatch):
+    """As dense rows, they would take 0.5 GB, and landmarks would be drawn."""
+    monkeypatch.setattr(landmark_map, "_MOST_BYTES", 2**26)
+    columns = rng.integers(1000, size=(1000, 20)) + 1000 * rng.integers(3, size=1000)[:, None]
+    X = csr_array(
+        (np.ones(20_000), columns.ravel(), np.arange(0, 20_001, 20)), shape=(1000, 60_000)
+    )
+    emb = tp.LandmarkMap(n_iter=10)
+    tracemalloc.start()
+    Y = emb.fit_transform(X)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * 10**8
+    assert len(emb.landmarks_) == 1000
+    np.testing.assert_array_equal(emb.transform(X), Y)
 
 
 # Rows that are unlike the others -----------------------------------------------------------------

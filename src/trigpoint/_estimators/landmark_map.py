@@ -35,6 +35,7 @@ from trigpoint._layout import (
 )
 from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
+from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._pool import Pool, projected, restored
 from trigpoint._samplers.choice import ALL, draw_landmarks
@@ -198,6 +199,9 @@ class LandmarkMap(Embedding):
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         self._check_init(source.n)
         rows_bytes = source.columns.count * source.dtype.itemsize
+        if source.columns.sparse:
+            _, block = next(iter(source.blocks()))
+            rows_bytes = stored_row_bytes(block)
         asked = isinstance(self.landmarks, str) and self.landmarks == "all"
         if asked:
             needed, there = source.n * (2 * rows_bytes + _LAYOUT_BYTES), physical_memory()
