@@ -201,6 +201,7 @@ class LandmarkMap(Embedding):
         rows_bytes = source.columns.count * source.dtype.itemsize
         if source.columns.sparse:
             _, block = next(iter(source.blocks()))
+            assert isinstance(block, csr_array)
             rows_bytes = stored_row_bytes(block)
         asked = isinstance(self.landmarks, str) and self.landmarks == "all"
         if asked:
