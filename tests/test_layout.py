@@ -2,19 +2,32 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import procrustes
 
 import trigpoint._layout
 from trigpoint._kernels.forces import TOGETHER, calibrate, repel
 from trigpoint._layout import (
     _EARLY,
+    _EVERY,
     _LONGEST_STEP,
     _MOMENTUM,
+    _STEP,
+    START_RADIUS,
     affinities,
     layout,
     mass_tree,
     principal_start,
+    scaled_start,
     shared_affinities,
 )
+from trigpoint._neighbors.cells import neighbors_of_all
+
+
+def among(points, masses, perplexity, n_threads=1):
+    """Affinities between points and all others, or the nearest 3 x `perplexity` of them."""
+    m = min(round(3 * perplexity), len(points) - 1)
+    found = neighbors_of_all(points, m, np.random.default_rng(0), n_threads)
+    return affinities(points, masses, found, perplexity, n_threads)
 
 
 def pairs(points):
@@ -138,28 +151,27 @@ def test_shares_of_equal_distances(rng):
     np.testing.assert_array_equal(calibrated(np.ones((2, 6)), 2.5), np.full((2, 6), 1 / 6))
 
 
-@pytest.mark.parametrize(("k", "d", "n_inside"), [(2, 3, 3), (8, 3, 3), (25, 3, 3), (200, 30, 3)])
-def test_affinities_have_the_perplexity_and_the_masses(k, d, n_inside, rng):
-    """Neighbors are found in some columns, and attract by all of them."""
+@pytest.mark.parametrize(("k", "d"), [(2, 3), (8, 3), (25, 3), (200, 30)])
+def test_affinities_have_the_perplexity_and_the_masses(k, d, rng):
+    """Neighbors come in any order, and need not be the nearest."""
     points, masses = rng.normal(size=(k, d)), rng.uniform(1, 9, size=k)
-    inside = None if d == n_inside else points[:, :n_inside]
-    joint = affinities(points, masses, 10.0, 2, inside).toarray()
+    m = min(30, k - 1)
+    neighbors = np.array([rng.permutation(np.delete(np.arange(k), i))[:m] for i in range(k)])
+    joint = affinities(points, masses, neighbors, 10.0, 2).toarray()
     np.testing.assert_array_equal(joint, joint.T)
     assert joint.sum() == pytest.approx(1)
     assert (np.diag(joint) == 0).all()
     directed = np.zeros((k, k))
-    for i in range(k):
-        near = np.square(points[:, :n_inside] - points[i, :n_inside]).sum(axis=1)
-        others = np.argsort(near, kind="stable")[1:31]
+    for i, others in enumerate(neighbors):
         squares = np.square(points[others] - points[i]).sum(axis=1)
-        shares = calibrated(squares[None], min(10.0, max(1.0, len(others) / 3)))[0]
+        shares = calibrated(squares[None], min(10.0, max(1.0, m / 3)))[0]
         directed[i, others] = shares * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
 
 
 def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
     """Also if there are more of them than neighbors."""
-    joint = affinities(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
+    joint = among(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
     assert (np.diag(joint) == 0).all()
     groups = np.arange(27) // 9
     assert joint[groups[:, None] == groups].sum() == pytest.approx(1)
@@ -201,12 +213,13 @@ def divergence(joint, masses, positions):
 def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
     monkeypatch.setattr(trigpoint._layout, "_ANGLE", 1e-6)
     masses = rng.uniform(1, 4, size=60)
-    joint = affinities(rng.normal(size=(60, 5)), masses, 5.0)
+    joint = among(rng.normal(size=(60, 5)), masses, 5.0)
     points = np.zeros((60, 3))
     points[:, :2] = 2 * rng.normal(size=(60, 2))
     shares = masses / masses.sum()
     pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
-    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1))
+    forces = trigpoint._layout._attraction(points, joint, pulls, 1)
+    forces += trigpoint._layout._repulsion(points, shares, 1)
     for i, c in ((0, 0), (7, 1), (30, 0)):
         step = np.zeros_like(points)
         step[i, c] = 1e-5
@@ -215,16 +228,18 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
         assert forces[i, c] == pytest.approx(-slope / (4 * shares[i]), rel=1e-5)
 
 
-def slow_layout(joint, masses, points, exaggeration, n_iter, early):
+def slow_layout(joint, masses, points, exaggeration, n_iter):
     """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
     shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
     for step in range(n_iter):
-        strength = max(exaggeration, _EARLY) if step < early * n_iter else exaggeration
+        early = [factor for share, factor in _EARLY if step < share * n_iter]
+        strength = max([exaggeration, *early[:1]])
         differences, kernel = pairs(points)
         attraction = -np.einsum("ij,ijc->ic", joint * kernel, differences) / shares[:, None]
-        repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
-        repulsion /= shares @ kernel @ shares
-        velocities = _MOMENTUM * velocities + attraction + repulsion / strength
+        if step % _EVERY == 0:
+            repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
+            repulsion /= shares @ kernel @ shares
+        velocities = _MOMENTUM * velocities + _STEP * (attraction + repulsion / strength)
         lengths = np.linalg.norm(velocities, axis=1, keepdims=True)
         velocities = np.where(lengths > _LONGEST_STEP, _LONGEST_STEP / lengths, 1) * velocities
         n_limited += np.count_nonzero(lengths > _LONGEST_STEP)
@@ -238,24 +253,67 @@ def slow_layout(joint, masses, points, exaggeration, n_iter, early):
 def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monkeypatch):
     monkeypatch.setattr(trigpoint._layout, "_ANGLE", 1e-6)
     masses = rng.uniform(1, 4, size=60)
-    joint = affinities(rng.normal(size=(60, 5)), masses, 5.0)
+    joint = among(rng.normal(size=(60, 5)), masses, 5.0)
     start = rng.normal(size=(60, n_components))
-    expected, n_limited = slow_layout(joint.toarray(), masses, start, exaggeration, 12, 0.25)
+    expected, n_limited = slow_layout(joint.toarray(), masses, start, exaggeration, 12)
     found = layout(joint, masses, start, exaggeration=exaggeration, n_iter=12)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert (n_limited > 0) == (exaggeration < 1)
 
 
+def test_attraction_is_never_less_than_asked_for(rng):
+    """Early exaggeration falls to that of the user, and where it is lower, has no effect."""
+    factors = [factor for _, factor in _EARLY]
+    assert factors == sorted(factors, reverse=True)
+    assert min(factors) > 1
+    points, masses = rng.normal(size=(90, 4)), np.ones(90)
+    joint, start = among(points, masses, 5.0), principal_start(points, masses, 2, rng)
+    most = max(factors)
+    found = layout(joint, masses, start, exaggeration=most, n_iter=20)
+    expected, _ = slow_layout(joint.toarray(), masses, start, most, 20)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(trigpoint._layout, "_EARLY", ())
+        np.testing.assert_array_equal(
+            layout(joint, masses, start, exaggeration=most, n_iter=20), found
+        )
+    # Nodes taken for points make a small difference.
+    assert np.abs(found - expected).max() < 0.2 * np.abs(expected).max()
+
+
+def test_a_few_far_points_change_neither_the_axes_nor_the_scale_of_the_start(rng):
+    points, masses = rng.normal(size=(500, 6)) * [9, 5, 1, 1, 1, 1], np.ones(500)
+    far = points.copy()
+    far[::100, 5] = [1e6, -1e9, 1e12, 1e6, -1e6]
+    near = np.arange(500) % 100 != 0
+    expected, found = (
+        principal_start(some, masses, 2, np.random.default_rng(0))[near] for some in (points, far)
+    )
+    assert procrustes(expected, found)[2] < 0.02
+    assert found.std() > 0.8 * expected.std()
+
+
+def test_starts_are_centered_and_scaled_by_the_masses(rng):
+    given, masses = 1e9 + rng.normal(size=(400, 3)), rng.uniform(1, 9, size=400)
+    start = scaled_start(given, masses, rng)
+    radius = np.sqrt(np.average(np.square(start).sum(axis=1), weights=masses))
+    assert radius == pytest.approx(START_RADIUS * np.sqrt(400), rel=1e-3)
+    np.testing.assert_allclose(np.average(start, axis=0, weights=masses), 0, atol=0.01)
+    # Coordinates that coincide are separated by noise alone.
+    once = scaled_start(np.ones((400, 2)), masses, rng)
+    assert once.std() < 0.01
+    assert len(np.unique(once, axis=0)) == 400
+
+
 def test_same_bits_with_any_number_of_threads(rng):
-    points, masses = rng.normal(size=(3000, 6)), rng.integers(1, 20, size=3000).astype(float)
+    points, masses = rng.normal(size=(3000, 20)), rng.integers(1, 20, size=3000).astype(float)
     start = principal_start(points, masses, 2, np.random.default_rng(0))
-    inside = points[:, :4]
-    joints = [affinities(points, masses, 10.0, n_threads, inside) for n_threads in (1, 2, 4)]
+    joints = [among(points, masses, 10.0, n_threads) for n_threads in (1, 2, 4)]
     results = [
         layout(joint, masses, start, n_iter=30, n_threads=n_threads)
         for joint, n_threads in zip(joints, (1, 2, 4), strict=True)
     ]
     for joint, result in zip(joints[1:], results[1:], strict=True):
+        np.testing.assert_array_equal(joint.indices, joints[0].indices)
         np.testing.assert_array_equal(joint.data, joints[0].data)
         np.testing.assert_array_equal(result, results[0])
 
@@ -266,7 +324,7 @@ def test_heavy_landmarks_take_more_room():
     group = rng.normal(size=(200, 5))
     points = np.concatenate([group, group + 30])
     masses = np.repeat([1.0, 5.0], 200)
-    joint = affinities(points, masses, 10.0)
+    joint = among(points, masses, 10.0)
     end = layout(joint, masses, principal_start(points, masses, 2, rng), n_iter=500)
     light, heavy = (np.sqrt(end[part].var(axis=0).sum()) for part in (slice(200), slice(200, 400)))
     assert heavy > 1.4 * light
@@ -274,5 +332,5 @@ def test_heavy_landmarks_take_more_room():
 
 def test_landmarks_on_a_line_unfold_into_the_plane(rng):
     points, masses = rng.normal(size=(100, 1)), np.ones(100)
-    end = layout(affinities(points, masses, 5.0), masses, principal_start(points, masses, 2, rng))
+    end = layout(among(points, masses, 5.0), masses, principal_start(points, masses, 2, rng))
     assert end.std(axis=0).min() > 0.1

@@ -16,8 +16,8 @@ warnings.simplefilter("ignore", tp.ParameterWarning)
 X, y = load_digits(return_X_y=True)
 embeddings = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(landmarks=600, random_state=0),
-    "LandmarkMap, exaggeration=4": tp.LandmarkMap(landmarks=600, exaggeration=4, random_state=0),
-    "LandmarkMap": tp.LandmarkMap(landmarks=600, random_state=0),
+    "LandmarkMap, exaggeration=4": tp.LandmarkMap(exaggeration=4),
+    "LandmarkMap": tp.LandmarkMap(),
 }
 coordinates = {name: emb.fit_transform(X) for name, emb in embeddings.items()}
 

@@ -203,8 +203,8 @@ EMBEDDERS = {
 # Maps -----------------------------------------------------------------------------------------
 
 
-def _landmark_map(X: np.ndarray, seed: int, **options: Any) -> Mapped:
-    emb = tp.LandmarkMap(random_state=seed, **options).fit(X)
+def _landmark_map(X: np.ndarray, seed: int) -> Mapped:
+    emb = tp.LandmarkMap(random_state=seed).fit(X)
     return emb.transform(X), emb.transform
 
 
@@ -231,9 +231,6 @@ def _pacmap_map(X: np.ndarray, seed: int) -> Mapped:
 
 MAPPERS = {
     "LandmarkMap": Method("#1f77b4", "defaults", _landmark_map, COMPILED),
-    "LandmarkMap, refined": Method(
-        "#17becf", "`refine=200`", lambda X, seed: _landmark_map(X, seed, refine=200), COMPILED
-    ),
     "umap-learn": Method(
         "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED
     ),

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from experiments.benchmarks import point_sets
-from experiments.internals import Landmarks, Pool, local_covariances, nearest
+from experiments.internals import Landmarks, Pool, local_covariances, nearest, projected
 from experiments.pages import Page, grouped
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, nystrom_error, shortcut_rate
@@ -222,7 +222,10 @@ class _Measures:
     def _mass_error(self, fitted: Any) -> float:
         """Difference of the masses from counts over all rows, as a share of all rows."""
         X, marks = self.points.X, fitted.landmarks_
-        counts = np.bincount(nearest(marks, X, 1, 1)[1][:, 0], minlength=len(marks))
+        # Landmarks of many columns are in principal components.
+        inside, _ = projected(fitted.model_.extension.projection, X)
+        found = nearest(marks, inside.astype(marks.dtype), 1, 1)[1]
+        counts = np.bincount(found[:, 0], minlength=len(marks))
         masses = fitted.masses_ * (len(X) / fitted.masses_.sum())
         return float(np.abs(masses - counts).sum() / len(X))
 

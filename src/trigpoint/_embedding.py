@@ -168,7 +168,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return self.landmark_embedding_[groups]
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
-        """Return which landmarks to draw; "all" for all distinct rows."""
+        """Return which landmarks to draw, or `ALL`."""
         return self.landmarks
 
     def _check_parameters(self) -> Space:

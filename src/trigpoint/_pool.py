@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.index import NeighborIndex, neighbor_index
-from trigpoint._neighbors.sparse import Points
+from trigpoint._neighbors.sparse import Points, stored_row_bytes
 from trigpoint._numerics.blocks import (
     block_rows,
     one_blas_thread,
@@ -233,9 +233,9 @@ def principal_projection(X: Points, n_components: int, rng: np.random.Generator)
     """
     sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
     if isinstance(sample, csr_array):
-        center = np.asarray(sample.mean(axis=0))
-        squares = np.asarray(sample.multiply(sample).sum(axis=1)) - 2 * (sample @ center)
-        lengths = np.sqrt(np.maximum(squares + center @ center, 0.0))
+        # The median of a column that is mostly 0.
+        center = np.zeros(sample.shape[1])
+        lengths = np.sqrt(np.asarray(sample.multiply(sample).sum(axis=1)))
     else:
         center = np.median(sample, axis=0)
         lengths = np.sqrt(np.square(sample - center).sum(axis=1))
@@ -292,7 +292,8 @@ def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np
         result[part] = coordinates
         return float(residuals.max())
 
-    parts = row_blocks(n, block_rows(8 * d))
+    row_bytes = stored_row_bytes(X) if isinstance(X, csr_array) else 8 * d
+    parts = row_blocks(n, block_rows(row_bytes))
     return result, max(thread_map(fill, parts, n_threads))
 
 

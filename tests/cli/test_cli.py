@@ -74,6 +74,10 @@ def test_usage_errors_import_nothing_slow():
                 ("--color few.npy", "--color applies only to --report and --png"),
                 ("--graph complete --neighbors 3", "--neighbors does not apply to --graph"),
                 ("--method isomap --eigenvectors leading", "does not apply to --method isomap"),
+                ("-k all", "--landmarks all applies only to --method map"),
+                ("--method isomap -k all", "--landmarks all applies only to --method map"),
+                ("--method map --refine", "a map takes all points: add -k N"),
+                ("--method map -k all --refine", "a map takes all points: add -k N"),
             )
         ],
         *[

@@ -32,6 +32,8 @@ def test_embed_writes_what_the_library_computes(folder, capsys):
         ("--method diffusion --seed 7", tp.DiffusionMaps, {"random_state": 7}),
         ("--method kernel-pca -l 3", tp.KernelPCA, {"n_components": 3}),
         ("--method map --neighbors 12", tp.LandmarkMap, {"n_neighbors": 12}),
+        ("--method map -k all", tp.LandmarkMap, {"landmarks": "all"}),
+        ("--method map -k 90 --refine", tp.LandmarkMap, {"landmarks__refine": True}),
         ("--eigenvectors independent", tp.LaplacianEigenmaps, {"eigenvectors": "independent"}),
         ("--metric cosine --extension all", tp.LaplacianEigenmaps, {"metric": "cosine"}),
         (

@@ -104,8 +104,6 @@ def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_default_landmarks_of_many_copies_are_all_distinct_points(estimator, kind, rng):
-    if estimator is tp.LandmarkMap and kind is csr_array:
-        pytest.skip("a map takes no sparse points")
     X = (rng.normal(size=(50, 20)) * (rng.random((50, 20)) < 0.2))[rng.integers(0, 50, 3000)]
     rows = np.sort(np.unique(X, axis=0, return_index=True)[1])
     np.testing.assert_array_equal(estimator().fit(kind(X)).landmark_indices_, rows)

@@ -75,8 +75,7 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
         (tp.LandmarkMap, {"exaggeration": -1.0}, "exaggeration=-1.0 is out of range"),
         (tp.LandmarkMap, {"n_iter": 0}, "n_iter=0 is too small"),
         (tp.LandmarkMap, {"n_iter": 10**20}, "0 is too large: choose n_iter <= 1000000$"),
-        (tp.LandmarkMap, {"refine": -1}, "refine=-1 is too small"),
-        (tp.LandmarkMap, {"refine": 10**20}, "choose refine <= 1000000"),
+        (tp.LandmarkMap, {"init": "random"}, "init='random' is not known: choose one of 'auto', "),
         (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range: choose time >= 0$"),
         (tp.DiffusionMaps, {"time": 1e-200}, "choose time >= 2e-154, or 0$"),
         (tp.DiffusionMaps, {"time": np.inf}, r"time=inf is out of range: choose time <= 6e\+153$"),
@@ -106,8 +105,8 @@ def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
 def test_parameters_of_another_kind(graph, X):
     with pytest.raises(TypeError, match=r"graph=.* is not understood: pass one of 'auto', 'bhatt"):
         tp.LaplacianEigenmaps(graph=graph).fit(X)
-    with pytest.raises(TypeError, match=r"=True does not say how many steps .* refine=200"):
-        tp.LandmarkMap(refine=True).fit(X)
+    with pytest.raises(TypeError, match=r"init=.* is neither a name nor a 2-D array: pass coord"):
+        tp.LandmarkMap(init=graph).fit(X)
 
 
 @pytest.mark.parametrize("scale", [1e151, 1e152])

@@ -68,10 +68,21 @@ def test_representation(compared):
     assert lines[-1].split()[:1] == ["PCA,"]
 
 
-def test_what_cannot_be_tried_is_named(rng):
+class Unwilling(tp.LandmarkMap):
+    """Takes no sparse points."""
+
+    _takes_sparse = False
+
+
+def test_what_cannot_be_tried_is_named(rng, monkeypatch):
     X = csr_array(np.where(rng.uniform(size=(300, 60)) < 0.05, rng.uniform(size=(300, 60)), 0))
     compared = tp.compare_methods(X, landmarks=100, random_state=0)
-    assert compared.failures == {"LandmarkMap": "does not take sparse points"}
+    assert compared.failures == {}
+    assert len(compared.attempts) == 4
+    others = tuple(kind for kind in comparison._COMPARED_METHODS if kind is not tp.LandmarkMap)
+    monkeypatch.setattr(comparison, "_COMPARED_METHODS", (*others, Unwilling))
+    compared = tp.compare_methods(X, landmarks=100, random_state=0)
+    assert compared.failures == {"Unwilling": "does not take sparse points"}
     assert "does not take sparse points" in repr(compared)
     assert len(compared.attempts) == 3
 

@@ -1,12 +1,18 @@
 """Maps: places of points, and what holds for them to the bit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 import trigpoint as tp
+from trigpoint._estimators import landmark_map
+from trigpoint._sources.array import ArraySource
+from trigpoint.metrics import _verdict
 
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
@@ -38,11 +44,11 @@ def test_landmarks_are_drawn_from_a_pool(rng):
     assert len(np.unique(emb.landmark_indices_)) == 100
     # Beyond the 2,000 points that a pool of the first ones would have.
     assert emb.landmark_indices_.max() >= 2000
-    np.testing.assert_array_equal(emb.landmarks_, X[emb.landmark_indices_])
+    # In principal components.
+    around = X[emb.landmark_indices_] - emb.fitted_.extras["center"]
+    expected = around @ emb.fitted_.extras["components"]
+    np.testing.assert_allclose(emb.landmarks_, expected, atol=1e-4)
     assert emb.masses_.sum() >= 1000
-    # All points are refined, not the pool.
-    fine = tp.LandmarkMap(landmarks=100, n_iter=10, refine=2, random_state=0).fit(X)
-    np.testing.assert_array_equal(fine.landmark_indices_, np.arange(3000))
 
 
 def test_few_distinct_among_many_points_are_all_landmarks(rng):
@@ -88,40 +94,283 @@ def kept_neighbors(X, Y):
     return np.mean([len(set(a) & set(b)) for a, b in zip(there, here, strict=True)]) / 10
 
 
-def test_refined_maps_keep_more_neighbors(rng):
+def test_maps_of_all_rows_keep_more_neighbors(rng):
     # A surface would be followed between few landmarks as well.
     X = rng.uniform(size=(1500, 5))
-    coarse = tp.LandmarkMap(landmarks=100, n_iter=200, random_state=0)
-    fine = tp.LandmarkMap(landmarks=100, n_iter=200, refine=200, random_state=0)
-    kept = kept_neighbors(X, coarse.fit_transform(X))
-    assert kept_neighbors(X, fine.fit_transform(X)) > kept + 0.05
-    assert len(fine.landmarks_) == 1500
-    np.testing.assert_array_equal(fine.transform(X), fine.landmark_embedding_)
+    kept = kept_neighbors(X, tp.LandmarkMap(landmarks=100).fit_transform(X))
+    emb = tp.LandmarkMap()
+    assert kept_neighbors(X, emb.fit_transform(X)) > kept + 0.05
+    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(1500))
+    np.testing.assert_array_equal(emb.masses_, np.ones(1500))
 
 
-def test_refined_maps_see_what_the_projection_leaves_out(rng):
-    """Neighbors by all columns, where most of the distances is outside of the projection."""
+def test_maps_of_all_rows_see_what_the_projection_leaves_out(rng):
+    """Attraction by all columns, where most of the distances is outside of the projection."""
     X = 1.5 * rng.normal(size=(5, 400))[rng.integers(5, size=400)] + rng.normal(size=(400, 400))
-    coarse, fine = (
-        kept_neighbors(X, tp.LandmarkMap(refine=steps, random_state=0).fit_transform(X))
-        for steps in (0, 100)
+    emb = tp.LandmarkMap().fit(X)
+    in_projection = tp.LandmarkMap().fit_transform(emb.landmarks_)
+    assert kept_neighbors(X, emb.landmark_embedding_) > kept_neighbors(X, in_projection) + 0.02
+
+
+def stored(kind, X):
+    if kind == "frame":
+        names = [f"x{j}" for j in range(X.shape[1])]
+        return pytest.importorskip("pandas").DataFrame(X, columns=names)
+    return {"sparse": csr_array, "array": np.asarray}[kind](X)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
+@pytest.mark.parametrize(
+    ("d", "dtype", "offset"), [(3, np.float32, 0), (40, np.float64, 1e9), (80, np.float32, 5)]
+)
+def test_rows_are_placed_where_the_layout_has_them(kind, d, dtype, offset, rng):
+    X = (rng.normal(size=(700, d)) * 0.9 ** np.arange(d) + offset).astype(dtype)
+    if kind == "sparse":
+        X[rng.random(X.shape) < 0.5] = 0
+    X[600:] = X[rng.integers(600, size=100)]
+    emb = tp.LandmarkMap(n_iter=20)
+    Y = emb.fit_transform(stored(kind, X))
+    assert len(emb.landmarks_) == len(np.unique(X, axis=0)) <= 600
+    np.testing.assert_array_equal(emb.transform(stored(kind, X)), Y)
+    for row in (0, 650):
+        np.testing.assert_array_equal(emb.transform(stored(kind, X[row : row + 1])), Y[[row]])
+    assert emb.masses_.sum() == 700
+
+
+def test_many_rows_are_placed_where_the_layout_has_them(groups):
+    """They are searched in cells."""
+    X = np.concatenate([groups[0] + shift for shift in range(6)])[:16_000]
+    emb = tp.LandmarkMap(n_iter=2)
+    np.testing.assert_array_equal(emb.fit_transform(X), emb.transform(X))
+
+
+def test_the_same_data_gives_the_same_map(rng, tmp_path):
+    """Without a seed, with any number of threads, and from any storage."""
+    X = rng.normal(size=(2500, 60)) + 100
+    expected = tp.LandmarkMap(n_iter=20).fit_transform(X)
+    for n_jobs in (1, 2):
+        emb = tp.LandmarkMap(n_iter=20, n_jobs=n_jobs)
+        np.testing.assert_array_equal(emb.fit_transform(np.asfortranarray(X)), expected)
+    np.save(tmp_path / "X.npy", X)
+    dask = pytest.importorskip("dask.array").from_array(X, chunks=(700, 13))
+    for source in (tmp_path / "X.npy", dask):
+        found = tp.LandmarkMap(n_iter=20).fit_transform(source)
+        np.testing.assert_array_equal(np.asarray(found), expected)
+    other = tp.LandmarkMap(n_iter=20, random_state=1).fit_transform(X)
+    assert not np.array_equal(other, expected)
+
+
+# Starts --------------------------------------------------------------------------------------
+
+
+def test_a_layout_starts_where_it_is_told(rng):
+    X = rng.normal(size=(500, 8))
+    X[400:] = X[:100]
+    given = rng.normal(size=(500, 2))
+    given[400:] = given[:100]
+    Y = tp.LandmarkMap(init=given, n_iter=1).fit_transform(X)
+    # One step, of at most five.
+    assert procrustes(given, Y)[2] < 0.5
+    turned = tp.LandmarkMap(init=3 * given @ [[0, 1], [-1, 0]] + 7, n_iter=1).fit_transform(X)
+    assert procrustes(Y, turned)[2] < 1e-3
+    # Rows of a sample start there, too.
+    few = tp.LandmarkMap(landmarks=300, init=given, n_iter=1).fit(X)
+    assert procrustes(given[few.landmark_indices_], few.landmark_embedding_)[2] < 0.5
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+@pytest.mark.parametrize("init", ["auto", "pca", "spectral"])
+def test_starts_by_name_preserve_neighbors(init, n_components, rng):
+    X = rng.normal(size=(5, 9))[rng.integers(5, size=600)] + 0.1 * rng.normal(size=(600, 9))
+    Y = tp.LandmarkMap(n_components, init=init).fit_transform(X)
+    assert Y.shape == (600, n_components)
+    pca = PCA(n_components).fit_transform(X)
+    assert kept_neighbors(X, Y) > kept_neighbors(X, pca) + 0.15
+
+
+def test_a_spectral_start_unrolls_and_principal_components_do_not():
+    X, intrinsic = tp.datasets.make_swiss_roll(1500, random_state=0)
+    pairs = np.random.default_rng(0).integers(len(X), size=(2, 5000))
+
+    def lengths(points):
+        return np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
+
+    follows = {
+        init: tp.metrics.rank_correlation(
+            lengths(intrinsic), lengths(tp.LandmarkMap(init=init).fit_transform(X))
+        )
+        for init in ("auto", "spectral", "pca")
+    }
+    assert follows["auto"] > 0.9
+    assert min(follows["auto"], follows["spectral"]) > follows["pca"] + 0.05
+
+
+class Unread(ArraySource):
+    """Rows that must not be read."""
+
+    def take(self, rows):
+        raise AssertionError("read")
+
+    blocks = array = take
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (np.zeros((99, 2)), r"init has shape \(99, 2\), and \(100, 2\) is needed"),
+        (np.zeros((100, 3)), r"init has shape \(100, 3\), and \(100, 2\) is needed"),
+        (np.full((100, 2), np.nan), "init .*NaN"),
+        (np.full((100, 2), np.inf), "init .*inf"),
+        ("PCA", "init='PCA' is not known: choose one of 'auto', 'pca', 'spectral', or pass"),
+        (np.zeros(100), "init=.* is neither a name nor a 2-D array"),
+    ],
+    ids=["rows", "columns", "nan", "inf", "name", "1-D"],
+)
+def test_starts_that_cannot_be_are_refused_before_any_work(init, message, rng):
+    with pytest.raises(tp.ParameterError, match=message) as seen:
+        tp.LandmarkMap(init=init).fit(Unread(rng.normal(size=(100, 4))))
+    assert seen.value.parameter == "init"
+
+
+def test_coordinates_of_rows_do_not_start_landmarks_that_are_not_rows(rng):
+    X = rng.normal(size=(100, 4))
+    with pytest.raises(tp.ParameterError, match="the landmarks are not rows"):
+        tp.LandmarkMap(landmarks=X[:30] + 1, init=X[:, :2]).fit(X)
+
+
+def test_all_rows_of_more_than_memory_holds_are_refused(rng, monkeypatch):
+    monkeypatch.setattr(landmark_map, "physical_memory", lambda: 2**20)
+    X = rng.normal(size=(1000, 4))
+    with pytest.raises(tp.ParameterError, match=r"landmarks='all' needs .* 1,000 rows") as seen:
+        tp.LandmarkMap(landmarks="all").fit(Unread(X))
+    assert seen.value.parameter == "landmarks"
+    tp.LandmarkMap(landmarks=50, n_iter=2).fit(X)
+
+
+def test_beyond_the_limit_landmarks_are_drawn(rng, monkeypatch):
+    X = rng.normal(size=(1200, 4))
+    monkeypatch.setattr(landmark_map, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(tp.LandmarkMap, "_default_landmarks", 300)
+    assert len(tp.LandmarkMap(n_iter=2).fit(X).landmarks_) == 300
+    assert len(tp.LandmarkMap(n_iter=2).fit(X[:1000]).landmarks_) == 1000
+    assert len(tp.LandmarkMap(landmarks="all", n_iter=2).fit(X).landmarks_) == 1200
+    monkeypatch.setattr(landmark_map, "_MOST_BYTES", 1000 * 4 * 8 - 1)
+    assert len(tp.LandmarkMap(n_iter=2).fit(X[:1000]).landmarks_) == 300
+
+
+def test_many_columns_of_sparse_rows_take_little_memory(rng, monkeypatch):
+    """As dense rows, they would take 0.5 GB, and landmarks would be drawn."""
+    monkeypatch.setattr(landmark_map, "_MOST_BYTES", 2**26)
+    columns = rng.integers(1000, size=(1000, 20)) + 1000 * rng.integers(3, size=1000)[:, None]
+    X = csr_array(
+        (np.ones(20_000), columns.ravel(), np.arange(0, 20_001, 20)), shape=(1000, 60_000)
     )
-    # With distances in the projection it was less than .01 more.
-    assert fine > coarse + 0.03
+    emb = tp.LandmarkMap(n_iter=10)
+    tracemalloc.start()
+    Y = emb.fit_transform(X)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * 10**8
+    assert len(emb.landmarks_) == 1000
+    np.testing.assert_array_equal(emb.transform(X), Y)
 
 
-def test_sparse_points_are_refused_with_the_remedy_but_placed(rng):
-    X = rng.poisson(0.1, size=(400, 80)) * rng.random((400, 80))
-    emb = tp.LandmarkMap(landmarks=50, n_iter=20, random_state=0)
-    with pytest.raises(tp.ParameterError, match=r"LandmarkMap does not .*: .*TruncatedSVD") as seen:
-        emb.fit(csr_array(X))
-    assert isinstance(seen.value, TypeError)
-    assert seen.value.parameter == "X"
-    assert "EfficientDPP" not in str(seen.value)
-    with pytest.raises(TypeError, match="does not take sparse"):
-        emb.fit(csr_array(X[:, :5]))
-    emb.fit(X)
-    np.testing.assert_array_equal(emb.transform(csr_array(X)), emb.transform(X))
+# Rows that are unlike the others -----------------------------------------------------------------
+
+
+def spoiled(kind, X):
+    """`X` with something that must not change the map of the given rows, and these rows."""
+    rows = np.arange(len(X))
+    if kind == "far groups":
+        X = X.copy()
+        X[500:, 0] += 1e5
+    elif kind == "five times":
+        X = np.repeat(X, 5, axis=0)
+        rows = 5 * rows
+    elif kind == "constant":
+        X = np.insert(X, 3, 1e20, axis=1)
+    else:
+        X = np.insert(X, 400, 0.0, axis=0)
+        X[400, 3] = kind
+        rows = np.delete(np.arange(len(X)), 400)
+    return X, rows
+
+
+@pytest.mark.parametrize("d", [20, 80])
+@pytest.mark.parametrize("kind", [1e6, 1e12, "constant", "five times", "far groups"], ids=str)
+def test_odd_rows_do_not_spoil_the_map_of_the_others(kind, d, rng):
+    X = 2 * rng.normal(size=(10, d))[rng.integers(10, size=1000)] + rng.normal(size=(1000, d))
+    parts = (slice(500), slice(500, None)) if kind == "far groups" else (slice(None),)
+
+    def kept(Y):
+        return np.mean([kept_neighbors(X[part], Y[part]) for part in parts])
+
+    clean = kept(tp.LandmarkMap().fit_transform(X))
+    odd, rows = spoiled(kind, X)
+    Y = tp.LandmarkMap().fit_transform(odd)
+    assert np.isfinite(Y).all()
+    assert kept(Y[rows]) > clean - 0.02
+
+
+def test_a_far_sparse_row_does_not_spoil_the_map_of_the_others(rng):
+    topics = rng.dirichlet(np.full(300, 0.05), size=8)
+    X = rng.poisson(40 * topics[rng.integers(8, size=800)]).astype(float)
+    clean = kept_neighbors(X, tp.LandmarkMap().fit_transform(csr_array(X)))
+    far = X.copy()
+    far[77, 5] = 1e9
+    Y = tp.LandmarkMap().fit_transform(csr_array(far))
+    rows = np.arange(800) != 77
+    assert kept_neighbors(X[rows], Y[rows]) > clean - 0.02
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+def test_models_of_many_columns_are_small(rng, tmp_path):
+    X = rng.normal(size=(20_000, 100)).astype(np.float32)
+    emb = tp.LandmarkMap(n_iter=2).fit(X)
+    emb.save(tmp_path / "map.trig")
+    assert (tmp_path / "map.trig").stat().st_size < 8 * 10**6
+    new = rng.normal(size=(300, 100)).astype(np.float32)
+    again = tp.load(tmp_path / "map.trig")
+    np.testing.assert_array_equal(again.transform(new), emb.transform(new))
+    np.testing.assert_array_equal(again.transform(X[:3000]), emb.landmark_embedding_[:3000])
+
+
+def test_a_model_that_started_from_coordinates_is_saved(rng, tmp_path):
+    X = rng.normal(size=(100, 4))
+    emb = tp.LandmarkMap(init=X[:, :2], n_iter=5).fit(X)
+    emb.save(tmp_path / "map.trig")
+    again = tp.load(tmp_path / "map.trig")
+    np.testing.assert_array_equal(again.transform(X), emb.transform(X))
+    assert again.init == "auto"
+
+
+@pytest.mark.parametrize("d", [10, 80])
+def test_some_rows_of_many_may_be_laid_out(d, rng):
+    labels = rng.integers(6, size=3000)
+    X = 3 * rng.normal(size=(6, d))[labels] + rng.normal(size=(3000, d))
+    rows = rng.choice(3000, 300, replace=False)
+    for landmarks in (300, rows, X[rows], tp.Uniform(300), tp.EfficientDPP(300)):
+        emb = tp.LandmarkMap(landmarks=landmarks)
+        Y = emb.fit_transform(X)
+        assert emb.landmarks_.shape == (300, min(d, 50))
+        # Only new points are placed by `transform`, which moves no landmark.
+        if emb.landmark_indices_ is not None:
+            np.testing.assert_array_equal(Y[emb.landmark_indices_], emb.landmark_embedding_)
+        _, near = cKDTree(Y).query(Y, k=6)
+        assert (labels[near[:, 1:]] == labels[:, None]).mean() > 0.95
+
+
+@pytest.mark.parametrize("d", [30, 80])
+def test_sparse_rows_have_the_map_of_dense_ones(d, rng):
+    X = rng.poisson(0.5, size=(500, d)) * rng.random((500, d))
+    X[:, 0] += np.repeat(8 * np.arange(5), 100)
+    sparse, dense = (tp.LandmarkMap().fit_transform(rows) for rows in (csr_array(X), X))
+    assert kept_neighbors(X, sparse) == pytest.approx(kept_neighbors(X, dense), abs=0.03)
+    drawn = tp.LandmarkMap(landmarks=100, n_iter=20).fit(csr_array(X))
+    assert len(drawn.landmarks_) == 100
+    assert np.isfinite(drawn.transform(csr_array(X))).all()
 
 
 def test_quality_and_report_of_a_map(tmp_path):
@@ -143,9 +392,12 @@ def test_the_remedy_for_a_map_is_one_that_it_takes():
     """Digits have seven local dimensions, and a map at most three coordinates."""
     X = load_digits().data[::2]
     coarse = tp.LandmarkMap(landmarks=30, random_state=0).fit(X).quality(X)
-    assert coarse.remedy == "refine=200"
-    better = tp.LandmarkMap(landmarks=30, refine=200, random_state=0).fit(X).quality(X)
+    assert coarse.remedy == 'landmarks="all"'
+    better = tp.LandmarkMap(landmarks="all", random_state=0).fit(X).quality(X)
     assert better.neighbors_kept > 1.5 * coarse.neighbors_kept
+    assert "landmarks" not in better.remedy
+    # By default, the remedy is that of a map of all rows.
+    assert _verdict._LAID_OUT == landmark_map._MOST_ROWS
 
 
 def test_surfaces_keep_their_large_shape_with_any_seed():

@@ -30,7 +30,7 @@ ESTIMATORS = [
     tp.Isomap(landmarks=60, extension=5, random_state=0),
     tp.KernelPCA(3, landmarks=tp.EfficientDPP(60, n_neighbors=30, refine=tp.Refinement(2))),
     tp.LandmarkMap(landmarks=60, n_iter=20, random_state=0),
-    tp.LandmarkMap(landmarks=60, n_iter=20, refine=10, random_state=0),
+    tp.LandmarkMap(n_iter=20),
 ]
 
 

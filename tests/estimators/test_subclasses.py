@@ -154,6 +154,9 @@ FORGED = {
         ("extras.components", lambda a: a[1:]),
         ("extras.components", lambda a: a.ravel()),
         ("extras.components", lambda a: a.astype(np.float32)),
+        ("extras.residual", None),
+        ("extras.residual", lambda a: a[:0]),
+        ("extras.residual", lambda a: -a),
         ("extras.odd", lambda a: a),
     ],
 }

@@ -105,10 +105,7 @@ SMALL = {
     "embedding": [
         {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading"} for n in (1500, 3000)
     ],
-    "maps": [
-        {"data": "roll", "n": 300, "method": name}
-        for name in ("LandmarkMap", "LandmarkMap, refined")
-    ],
+    "maps": [{"data": "roll", "n": n, "method": "LandmarkMap"} for n in (300, 400)],
     "map_speed": [{"method": "LandmarkMap", "n": 500}],
     "memory_map": [{"n": 6000}],
 }

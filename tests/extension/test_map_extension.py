@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
@@ -118,7 +119,10 @@ def test_far_points_by_definition(rng):
     projection = principal_projection(X, 4, rng)
     landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
     points[100:, :4] = X[160:, :4]
-    _, is_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
+    projections, residual = projected(projection, landmarks)
+    positions = rng.normal(size=(60, 2))
+    extension = MapExtension.prepare(projections, positions, projection, residual.max())
+    _, is_far = extension(points)
     n_far = is_far.sum()
 
     def parts(some):
@@ -223,8 +227,30 @@ def test_projection_is_that_of_principal_components(rng):
     overlap = np.linalg.svd(directions @ projection.components)[1]
     assert overlap.min() > 0.99
     expected = around @ projection.components
-    np.testing.assert_allclose(all_projected(projection, X, 2), expected, atol=1e-12)
     inside, residuals = projected(projection, X)
+    # In single precision, so that models are small.
+    rounded, largest = all_projected(projection, X, 2)
+    np.testing.assert_array_equal(rounded, inside.astype(np.float32))
+    assert largest == residuals.max()
+    # But not where squares would overflow.
+    large, _ = all_projected(projection, 1e16 * X, 2)
+    assert large.dtype == np.float64
     np.testing.assert_allclose(inside, expected, atol=1e-12)
     left = around - expected @ projection.components.T
     np.testing.assert_allclose(residuals, np.linalg.norm(left, axis=1), rtol=1e-9)
+    # Sparse rows have the same projection, in any block.
+    sparse, lengths = projected(projection, csr_array(X))
+    np.testing.assert_allclose(sparse, inside, atol=1e-12)
+    np.testing.assert_allclose(lengths, residuals, rtol=1e-6)
+    np.testing.assert_array_equal(projected(projection, csr_array(X[7:9]))[0], sparse[7:9])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_few_far_points_do_not_turn_the_projection(kind, rng):
+    X = rng.normal(size=(2000, 70)) @ np.diag(0.7 ** np.arange(70))
+    X[rng.random(X.shape) < 0.6] = 0
+    expected = principal_projection(kind(X), 5, np.random.default_rng(0))
+    X[::400, 60:65] = 1e12 * np.eye(5)
+    found = principal_projection(kind(X), 5, np.random.default_rng(0))
+    assert np.linalg.svd(expected.components.T @ found.components)[1].min() > 0.99
+    np.testing.assert_allclose(found.center, expected.center, atol=0.05)

@@ -10,6 +10,7 @@ from trigpoint import _pool
 from trigpoint._numerics.blocks import Run
 from trigpoint._pool import Pool
 from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool_for
+from trigpoint._samplers.choice import ALL
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
 
@@ -139,13 +140,15 @@ def test_none_takes_every_distinct_point_of_data_with_few(rng, small_pools):
         chosen(None, X * 0)
 
 
-def test_a_projected_pool_gives_landmarks_in_all_columns(X):
+def test_a_projected_pool_gives_landmarks_in_the_projection(X):
     pool = Pool(X)
     reduced = pool.reduced(3, np.random.default_rng(0), 1)
     assert reduced.points.shape == (5000, 3)
     rng = np.random.default_rng(0)
     landmarks = draw_landmarks(10, reduced, Run(rng, 1, False))
-    np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
+    np.testing.assert_array_equal(landmarks.points, reduced.points[landmarks.indices])
+    everything = draw_landmarks(ALL, reduced, Run(rng, 1, False))
+    np.testing.assert_array_equal(everything.indices, np.arange(5000))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "seuclidean"])

@@ -74,7 +74,7 @@ def _add_embed(commands: _Commands) -> None:
     )
     _add_input(parser)
     _add_output(parser, _OUTPUT)
-    _add_selection(parser, fewest=2)
+    _add_selection(parser, fewest=2, words=("auto", "all"))
     _add_device(parser)
     add = parser.add_argument
     add(
@@ -165,7 +165,7 @@ def _add_select(commands: _Commands) -> None:
         "the chosen rows: .npy, .csv or .parquet; for text also .tsv and .txt",
         required=False,
     )
-    _add_selection(parser, fewest=1)
+    _add_selection(parser, fewest=1, words=("auto",))
     parser.add_argument(
         "--method",
         choices=SAMPLERS,
@@ -305,15 +305,17 @@ def _add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = 
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
-def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
-    """Add the options for choosing at least `fewest` landmarks."""
+def _add_selection(parser: argparse.ArgumentParser, fewest: int, words: tuple[str, ...]) -> None:
+    """Add the options for choosing at least `fewest` landmarks, or as many as a word says."""
+    others = "".join(f", or {word}" for word in words)
+    of_maps = "; for a map, all points up to 400000, and 10000 of more" if "all" in words else ""
     parser.add_argument(
         "-k",
         "--landmarks",
-        type=lambda text: text if text == "auto" else _whole(text, fewest, ", or auto"),
+        type=lambda text: text if text in words else _whole(text, fewest, others),
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, or 10000 for a map; every distinct "
-        "point if there are fewer)",
+        help=f"number of landmarks{others} (default: 1000, or every distinct point if there are "
+        f"fewer{of_maps})",
     )
     parser.add_argument(
         "--metric",

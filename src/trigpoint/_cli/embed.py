@@ -44,8 +44,8 @@ _OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
 # Maximum number of coordinates for which methods are compared.
 _MOST_COMPARED = 3
 
-# Default number of landmarks with `--refine`, in general and for maps.
-_REFINED, _REFINED_OF_MAPS = 1_000, 10_000
+# Default number of landmarks with `--refine`.
+_REFINED = 1_000
 
 # Mention PCA if its score is better by more than this.
 _PCA_BETTER = 0.02
@@ -125,6 +125,10 @@ def _check_choices(options: argparse.Namespace) -> None:
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
             refuse(f"--{option} does not apply to --method {options.method}")
+    if options.landmarks == "all" and options.method != "map":
+        refuse("--landmarks all applies only to --method map")
+    if options.refine and options.method == "map" and options.landmarks in (None, "all"):
+        refuse("--refine improves a choice of landmarks, and a map takes all points: add -k N")
     if options.graph == "complete" and options.neighbors is not None:
         refuse("--neighbors does not apply to --graph complete, which links all landmarks")
     if options.color and options.report is None and options.png is None:
@@ -219,12 +223,11 @@ def _choose_method(
 def make_estimator(options: argparse.Namespace, method: str, source: Source) -> Any:
     """Return the estimator that the options describe."""
     landmarks = options.landmarks
-    if options.refine:
-        usual = _REFINED_OF_MAPS if method == "map" else _REFINED
-        k = usual if landmarks is None else landmarks
-        # There is nothing to refine if every point is a landmark.
-        if landmarks is not None or usual < source.n:
-            landmarks = EfficientDPP(k, refine=True, random_state=options.seed)
+    # There is nothing to refine if every point is a landmark.
+    takes_all = landmarks is None and (method == "map" or source.n <= _REFINED)
+    if options.refine and not takes_all:
+        k = _REFINED if landmarks is None else landmarks
+        landmarks = EfficientDPP(k, refine=True, random_state=options.seed)
     chosen = {"eigenvectors": options.eigenvectors, "extension": options.extension}
     if method == "map":
         chosen["n_neighbors"] = options.neighbors

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count, check_positive, refuse_non_finite
+from trigpoint._common.checks import (
+    check_count,
+    check_positive,
+    refuse_non_finite,
+    refuse_non_numbers,
+)
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
@@ -30,9 +35,10 @@ from trigpoint._layout import (
 )
 from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
+from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._pool import Pool, projected, restored
-from trigpoint._samplers.choice import draw_landmarks
+from trigpoint._samplers.choice import ALL, draw_landmarks
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
@@ -198,7 +204,12 @@ class LandmarkMap(Embedding):
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         self._check_init(source.n)
         rows_bytes = source.columns.count * source.dtype.itemsize
-        if isinstance(self.landmarks, str) and self.landmarks == "all":
+        if source.columns.sparse:
+            _, block = next(iter(source.blocks()))
+            assert isinstance(block, csr_array)
+            rows_bytes = stored_row_bytes(block)
+        asked = isinstance(self.landmarks, str) and self.landmarks == "all"
+        if asked:
             needed, there = source.n * (2 * rows_bytes + _LAYOUT_BYTES), physical_memory()
             if needed > there:
                 raise ParameterValueError(
@@ -207,7 +218,7 @@ class LandmarkMap(Embedding):
                     "landmarks",
                 )
         few = source.n <= _MOST_ROWS and source.n * rows_bytes <= _MOST_BYTES
-        return "all" if self.landmarks is None and few else self.landmarks
+        return ALL if asked or (self.landmarks is None and few) else self.landmarks
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Return the pool in principal components, if it has more than 50 columns."""
@@ -230,6 +241,7 @@ class LandmarkMap(Embedding):
                 "for each row of X",
                 "init",
             )
+        refuse_non_numbers(self.init, "init")
         refuse_non_finite(np.asarray(self.init, dtype=np.float64), "init")
 
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
@@ -320,6 +332,12 @@ class LandmarkMap(Embedding):
         assert masses is not None
         if not isinstance(self.init, str):
             given = np.asarray(self.init, dtype=np.float64)
+            if landmarks.indices is None:
+                raise ParameterValueError(
+                    "init has coordinates of the rows of X, and the landmarks are not rows: pass "
+                    "row numbers as landmarks, or choose init='auto'",
+                    "init",
+                )
             return scaled_start(given[landmarks.indices], masses, run.rng)
         if self.init == "spectral":
             start = _embedded(LaplacianEigenmaps(n_components), landmarks, run)
@@ -343,12 +361,16 @@ class LandmarkMap(Embedding):
         return MapExtension(points, positions, projection, residual, n_threads)
 
     def _check_restored(self, fit: Fit) -> None:
-        projection, _ = _projection(fit.extras)
-        if projection is not None:
-            center, components = projection
-            d, c = components.shape
-            require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
-            require(center.dtype == components.dtype == np.float64, "projection")
+        if not fit.extras:
+            return
+        require(set(fit.extras) == {"center", "components", "residual"}, "projection")
+        center, components, residual = (
+            fit.extras[name] for name in ("center", "components", "residual")
+        )
+        d, c = components.shape
+        require(center.shape == (d,) and c == fit.landmarks.points.shape[1], "projection")
+        require(all(a.dtype == np.float64 for a in fit.extras.values()), "projection")
+        require(residual.shape == (1,) and residual[0] >= 0, "projection")
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
@@ -362,6 +384,7 @@ class LandmarkMap(Embedding):
         rows = np.arange(k)
         if k > _SHOWN:
             rows = np.sort(np.random.default_rng(0).choice(k, _SHOWN, replace=False))
+        assert landmarks.masses is not None
         points = landmarks.points[rows]
         projection, _ = _projection(fit.extras)
         if projection is not None:

@@ -256,6 +256,9 @@ def _stand_in(name: str, fit: Fit) -> Any:
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
     if name == "graph":
         return {"array": "graph.weights"}
+    if name == "init":
+        # Coordinates belong to the rows of X, which are not in the file.
+        return "auto"
     # A custom metric is passed to `load`; the state of a random generator has changed.
     return "euclidean" if name == "metric" else None
 

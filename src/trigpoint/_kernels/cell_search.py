@@ -27,9 +27,18 @@ def nearest_of_products(
 
 
 @compiled_strictly
+def nearest_columns(points: np.ndarray, centers: np.ndarray, found: np.ndarray) -> None:
+    """Fill `found` (b,) with the nearest of the centers (d, m), by differences."""
+    squares = np.empty(centers.shape[1], dtype=np.float32)
+    for q in range(len(points)):
+        _squares_to(points[q], centers, 0, len(squares), squares)
+        found[q] = np.argmin(squares)
+
+
+@compiled_strictly
 def search_cells(
     X: np.ndarray,
-    singles: np.ndarray,
+    scaled: np.ndarray,
     landmarks: np.ndarray,
     centers: np.ndarray,
     starts: np.ndarray,
@@ -41,9 +50,9 @@ def search_cells(
 ) -> None:
     """Fill `found` (b, m) and `squares` from the cells nearest to each query, nearest first.
 
-    `singles` are the queries in the precision of `centers` (d, cells) and `grouped` (d, k), by
-    which landmarks are chosen. The nearest `probed` cells are searched, and more if these hold
-    fewer than m landmarks.
+    `scaled` are the queries in the unit of `centers` (d, cells) and `grouped` (d, k), landmarks
+    relative to the center of their cell, by which landmarks are chosen. The nearest `probed` cells
+    are searched, and more if these hold fewer than m landmarks.
     """
     m, n_cells = found.shape[1], centers.shape[1]
     gaps, largest = np.empty(n_cells, dtype=np.float32), 0
@@ -51,8 +60,10 @@ def search_cells(
         largest = max(largest, starts[cell + 1] - starts[cell])
     sums = np.empty(largest, dtype=np.float32)
     heap, places = np.empty(m + 1), np.empty(m + 1, dtype=np.int64)
+    single = np.empty(X.shape[1], dtype=np.float32)
     for q in range(len(X)):
-        _squares_to(singles[q], centers, 0, n_cells, gaps)
+        single[:] = scaled[q]
+        _squares_to(single, centers, 0, n_cells, gaps)
         count = read = 0
         while count < m or read < probed:
             cell = 0
@@ -62,7 +73,9 @@ def search_cells(
             gaps[cell] = np.inf
             read += 1
             start, stop = starts[cell], starts[cell + 1]
-            _squares_to(singles[q], grouped, start, stop, sums)
+            for c in range(len(single)):
+                single[c] = scaled[q, c] - centers[c, cell]
+            _squares_to(single, grouped, start, stop, sums)
             for j in range(stop - start):
                 # Among equally distant landmarks, lower rows come first.
                 before = count == m and order[start + j] < places[1]

@@ -31,12 +31,19 @@ _SAMPLE = 1000
 _ROWS = 8192
 _QUERIES = 1024
 
-# Up to this many points, all others are candidates.
+# Up to this many points, neighbors are exact.
 _ALL = 1500
+
+# Largest coordinate in the unit of most of them: squares of larger ones would overflow.
+_FARTHEST = 1e15
+
+# Products distinguish centers if, relative to the squared norm, few are closer than this.
+_DISTINCT = 8 * float(np.finfo(np.float32).eps)
+_FEW = 0.01
 
 
 class Singles(NamedTuple):
-    """A map to float32 that loses as few digits as possible: shifted, and scaled to at most 1."""
+    """A map to float32 in which most coordinates are near 1, so that few digits are lost."""
 
     center: np.ndarray
     scale: float
@@ -44,16 +51,22 @@ class Singles(NamedTuple):
     @classmethod
     def of(cls, points: np.ndarray) -> "Singles":
         """Choose center and scale for points (n, d)."""
-        # The median, since a single far point may move the mean.
-        center = np.median(points[:: max(1, len(points) // _SAMPLE)], axis=0).astype(np.float64)
-        largest = max(np.abs(end(points, axis=0) - center).max() for end in (np.min, np.max))
-        return cls(center, 1 / float(largest) if largest > 0 else 1.0)
+        # Medians, since a single far point may move the mean, and be too far for the others.
+        sample = points[:: max(1, len(points) // _SAMPLE)]
+        center = np.median(sample, axis=0).astype(np.float64)
+        lengths = np.abs(sample - center).max(axis=1)
+        unit = float(np.median(lengths) or lengths.max())
+        return cls(center, 1 / unit if unit > 0 else 1.0)
+
+    def exactly(self, X: np.ndarray) -> np.ndarray:
+        """Return float64 points (b, d), before they are rounded."""
+        return np.clip((X - self.center) * self.scale, -_FARTHEST, _FARTHEST)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return float32 points (n, d)."""
         singles: np.ndarray = np.empty(X.shape, dtype=np.float32)
         for part in row_blocks(len(X), _ROWS):
-            singles[part] = (X[part] - self.center) * self.scale
+            singles[part] = self.exactly(X[part])
         return singles
 
 
@@ -77,7 +90,7 @@ class Cells:
     @classmethod
     def of(cls, points: np.ndarray, rng: np.random.Generator, n_threads: int) -> "Cells":
         """Group float32 points by centers drawn from them, after one step of k-means."""
-        n_cells = 1 if len(points) <= _ALL else int(_CELLS * np.sqrt(len(points)))
+        n_cells = max(1, int(_CELLS * np.sqrt(len(points))))
         centers = points[rng.choice(len(points), n_cells, replace=False)]
         cells = _nearest_centers(points, centers, n_threads)
         counts = np.bincount(cells, minlength=n_cells)[:, None]
@@ -91,21 +104,47 @@ class Cells:
 
     def nearby(self) -> np.ndarray:
         """Return all cells (m, m) by the distance of their centers from each center."""
-        norms = np.einsum("ij,ij->i", self.centers, self.centers)
-        gaps = norms - 2 * self.centers @ self.centers.T
-        np.fill_diagonal(gaps, -np.inf)
+        gaps = np.stack([np.square(self.centers - center).sum(axis=1) for center in self.centers])
+        np.fill_diagonal(gaps, -1)
         return np.argsort(gaps, axis=1, kind="stable")
+
+    def relative(self, singles: Singles, points: np.ndarray) -> np.ndarray:
+        """Return float32 points (n, d) by cell, relative to the center of their cell.
+
+        Points of a cell have many digits in common if it is small and far from the origin.
+        """
+        cells = np.repeat(np.arange(len(self.centers)), np.diff(self.starts))
+        result: np.ndarray = np.empty(points.shape, dtype=np.float32)
+        for part in row_blocks(len(points), _ROWS):
+            result[part] = singles.exactly(points[self.order[part]]) - self.centers[cells[part]]
+        return result
 
 
 def _nearest_centers(points: np.ndarray, centers: np.ndarray, n_threads: int) -> np.ndarray:
+    from trigpoint._kernels.cell_search import nearest_columns
+
     norms = np.einsum("ij,ij->i", centers, centers)
+    columns = np.ascontiguousarray(centers.T)
+    are_distinct = _are_distinct(centers, norms, n_threads)
 
     def find(part: slice) -> np.ndarray:
-        return np.argmin(norms - 2 * points[part] @ centers.T, axis=1)
+        if are_distinct:
+            return np.argmin(norms - 2 * points[part] @ centers.T, axis=1)
+        found = np.empty(part.stop - part.start, dtype=np.int64)
+        nearest_columns(points[part], columns, found)
+        return found
 
     with one_blas_thread():
         parts = thread_map(find, row_blocks(len(points), _ROWS), n_threads)
         return np.concatenate(list(parts))
+
+
+def _are_distinct(centers: np.ndarray, norms: np.ndarray, n_threads: int) -> bool:
+    """Return whether products distinguish the centers; not if groups are very far apart."""
+    if len(centers) == 1:
+        return True
+    distances, _ = nearest(centers, centers, 2, n_threads)
+    return bool(np.mean(distances[:, 1] ** 2 < _DISTINCT * norms) < _FEW)
 
 
 def neighbors_of_all(
@@ -113,8 +152,8 @@ def neighbors_of_all(
 ) -> np.ndarray:
     """Return rows (n, m) of the other points that are nearest to each, in no particular order.
 
-    Up to 15 columns, neighbors are exact. Above, they are searched in nearby cells, by one matrix
-    product per cell.
+    Up to 15 columns or 1,500 points, neighbors are exact. Above, they are searched in nearby cells,
+    by one matrix product per cell.
 
     Parameters
     ----------
@@ -126,7 +165,7 @@ def neighbors_of_all(
     n_threads : int
     """
     n = len(points)
-    if points.shape[1] <= TREE_MAX_DIMENSION:
+    if points.shape[1] <= TREE_MAX_DIMENSION or n <= _ALL:
         _, rows = nearest(points, points, m + 1, n_threads)
         # Each point is its own neighbor, at any position among ties.
         own = rows == np.arange(n)[:, None]
@@ -134,11 +173,10 @@ def neighbors_of_all(
         return rows[~own].reshape(n, m)
     from trigpoint._kernels.cell_search import nearest_of_products
 
-    points = Singles.of(points)(points)
-    cells = Cells.of(points, rng, n_threads)
-    order, starts = cells.order, cells.starts
-    grouped = points[order]
-    norms = np.einsum("ij,ij->i", grouped, grouped)
+    singles = Singles.of(points)
+    cells = Cells.of(singles(points), rng, n_threads)
+    order, starts, centers = cells.order, cells.starts, cells.centers
+    grouped = cells.relative(singles, points)
     nearby = cells.nearby()
     sizes = np.diff(starts)
     most = min(_SHARE, _CANDIDATES / n) * len(sizes)
@@ -149,8 +187,11 @@ def neighbors_of_all(
         # The own cell comes first, and there are enough cells for m others.
         enough = int(np.searchsorted(np.cumsum(sizes[nearby[cell]]), m + 1)) + 1
         chosen = nearby[cell, : max(wanted, enough)]
-        candidates = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in chosen])
-        near, near_norms, rows = grouped[candidates], norms[candidates], order[candidates]
+        ranges = [slice(starts[c], starts[c + 1]) for c in chosen]
+        rows = np.concatenate([order[of_cell] for of_cell in ranges])
+        near = np.concatenate([grouped[of_cell] for of_cell in ranges])
+        near += np.repeat(centers[chosen] - centers[cell], sizes[chosen], axis=0)
+        near_norms = np.einsum("ij,ij->i", near, near)
         for part in row_blocks(sizes[cell], _QUERIES):
             result = np.empty((part.stop - part.start, m), dtype=np.int64)
             products = near[part] @ near.T
@@ -173,7 +214,8 @@ class CellSearch:
     singles : Singles
     cells : Cells
     centers, grouped : float32 ndarrays of shape (d, m) and (d, k)
-        The centers, and the landmarks by cell; coordinates of one column are contiguous.
+        The centers, and the landmarks by cell, relative to its center; coordinates of one column
+        are contiguous.
     """
 
     landmarks: np.ndarray
@@ -189,9 +231,9 @@ class CellSearch:
     def of(cls, landmarks: np.ndarray) -> "CellSearch":
         """Group landmarks (k, d), by the same centers at each call."""
         singles = Singles.of(landmarks)
-        points = singles(landmarks)
-        cells = Cells.of(points, np.random.default_rng(0), 1)
-        columns = (np.ascontiguousarray(rows.T) for rows in (cells.centers, points[cells.order]))
+        cells = Cells.of(singles(landmarks), np.random.default_rng(0), 1)
+        relative = cells.relative(singles, landmarks)
+        columns = (np.ascontiguousarray(rows.T) for rows in (cells.centers, relative))
         return cls(landmarks, singles, cells, *columns)
 
     def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -207,5 +249,5 @@ class CellSearch:
         X = np.ascontiguousarray(X, dtype=np.float64)
         grouping = self.centers, self.cells.starts, self.cells.order, self.grouped
         probed = min(_PROBED, self.centers.shape[1])
-        search_cells(X, self.singles(X), self.landmarks, *grouping, probed, found, squares)
+        search_cells(X, self.singles.exactly(X), self.landmarks, *grouping, probed, found, squares)
         return found, squares

@@ -42,6 +42,9 @@ from trigpoint._spaces import Space
 # Upper bound of the seeds passed to third-party samplers, such as scikit-learn's.
 _SEEDS = 2**31 - 1
 
+# As `landmarks` of the functions below: all distinct rows, for estimators that lay out all of them.
+ALL = object()
+
 
 class CoincidingLandmarksWarning(ParameterWarning):
     """A sampler chose the same point more than once, in different rows."""
@@ -60,7 +63,7 @@ def pool_for(
 
     Parameters
     ----------
-    landmarks : None, int, "auto", sampler, index array or point array
+    landmarks : None, int, "auto", sampler, index array, point array or ALL
         As for the estimators.
     source : Source
     space : Space
@@ -73,7 +76,7 @@ def pool_for(
     """
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
-    if isinstance(landmarks, str) and landmarks == "all":
+    if landmarks is ALL:
         return draw_pool(source, space, source.n, rng, size=source.n)
     include = None
     if _kind(landmarks) == "given":
@@ -90,7 +93,7 @@ def draw_landmarks(
 
     Parameters
     ----------
-    landmarks : None, int, "auto", "all", sampler, index array or point array
+    landmarks : None, int, "auto", sampler, index array, point array or ALL
         As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
     pool : Pool
         The pool returned by `pool_for`.
@@ -106,7 +109,7 @@ def draw_landmarks(
         Their `indices` are row numbers of X. If landmarks were dropped because they coincide with
         others, a note says so.
     """
-    if isinstance(landmarks, str) and landmarks == "all":
+    if landmarks is ALL:
         return _all_rows(pool)
     size = pool.points.shape[0]
     few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None

@@ -31,8 +31,9 @@ _FEW_COORDINATES = 3
 _SHORTCUT_SHARE = 0.01
 # With fewer neighbors than this, graphs split into several connected components.
 _FEW_NEIGHBORS = 7
-# Number of refinement steps over all points that a map needs to converge.
-_REFINE = 200
+# By default, maps lay out all rows up to this number; suggest it up to this number, which takes
+# minutes.
+_LAID_OUT, _MOST_LAID_OUT = 400_000, 1_000_000
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
@@ -92,6 +93,14 @@ def _many_shortcuts(quality: "Quality") -> bool:
         return False
     suspected = quality.shortcuts > _SHORTCUT_SHARE * quality.n_edges
     return suspected and quality.pieces == 1 and _named_graph(quality)
+
+
+def _interpolates(quality: "Quality") -> bool:
+    """Return whether a map was laid out for some of the rows only."""
+    landmarks = quality.parameters.get("landmarks")
+    if "init" not in quality.parameters or (isinstance(landmarks, str) and landmarks == "all"):
+        return False
+    return landmarks is not None or quality.n_points > _LAID_OUT
 
 
 def _principal(quality: "Quality") -> str:
@@ -157,10 +166,10 @@ REMEDIES: Sequence[Remedy] = (
         ),
         lambda q: f"Isomap(n_components={q.n_components})",
     ),
-    # A map has at most three coordinates, but its layout can be refined with all points.
+    # A map has at most three coordinates, but can be laid out for all rows.
     Remedy(
-        lambda q: _below("excellent", q) and q.parameters.get("refine") == 0,
-        lambda q: f"refine={_REFINE}",
+        lambda q: _below("excellent", q) and q.n_points <= _MOST_LAID_OUT and _interpolates(q),
+        lambda q: 'landmarks="all"',
     ),
     Remedy(
         lambda q: (
