@@ -174,6 +174,15 @@ def test_cases_without_their_data_or_package_are_left_out(tmp_path, capsys, erro
         reproduce(failing(0, error)[0], tmp_path / "other", Settings())
 
 
+def test_too_few_runs_for_a_page_are_an_error(tmp_path):
+    def show(rows, settings, page):
+        page.text(str({row["k"]: row for row in rows}[50]))
+
+    incomplete = replace(failing(1, MissingDataError("no digits"))[0], show=show)
+    with pytest.raises(ValueError, match=r"squares\.csv has too few .* 1 runs \*\*of 6"):
+        reproduce(incomplete, tmp_path, Settings())
+
+
 def test_what_is_foregone_is_not_run(tmp_path):
     def foregone(case, rows):
         return {"square": None} if case["seed"] == 1 else {} if case["seed"] == 2 else None
