@@ -11,6 +11,7 @@ from tests.samplers.subset_statistics import (
     algorithm_2_probabilities,
     p_value,
     repulsions,
+    welsch,
 )
 
 from experiments.pages import column
@@ -204,7 +205,6 @@ def test_plain_graphs_link_the_nearest_of_either_landmark(metric):
 def test_the_loop_has_the_probabilities_of_the_definition(rng, m, bandwidth, right):
     X, draws = rng.normal(size=(5, 2)), np.random.default_rng(0)
     drawn = [runtime.literal_algorithm_2(X, 3, m, bandwidth, draws) for _ in range(5000)]
-    welsch = repulsions(X, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 0.8)
-    expected = algorithm_2_probabilities(welsch, 3)
+    expected = algorithm_2_probabilities(repulsions(X, 4, welsch, 0.8), 3)
     # The test notices a wrong neighborhood or bandwidth.
     assert (p_value(drawn, expected, ordered=True) > SIGNIFICANCE) == bool(right)
