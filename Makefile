@@ -18,7 +18,7 @@ LOWEST_READY := $(LOWEST)/.ready
 # threading ask for threads themselves. Byte code is kept for the processes that tests start.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-.PHONY: setup demo reproduce bench test test-fast test-lowest mutate docs lint format lock release clean
+.PHONY: setup demo reproduce bench test test-fast test-lowest docs lint format lock release clean
 
 setup: $(READY)
 
@@ -77,10 +77,6 @@ $(LOWEST_READY): pyproject.toml $(READY)
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[test]'
 	@touch $@
 
-# Do the tests notice small mistakes? LINES=200, SEED=0, PROCESSES=all cores, SECONDS=no limit, OUT=mutation.
-mutate: $(READY)
-	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(OUT),--out $(OUT))
-
 # The documentation, in docs/_build. Broken links, unknown names and failing examples are errors.
 docs: $(READY)
 	$(PYTEST) tests/test_docs.py
@@ -107,4 +103,4 @@ release: $(READY)
 	$(BIN)/python -m tools.release $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

@@ -290,12 +290,11 @@ def compare(
 
 def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, with p-values corrected for how many they are."""
-    plain = _holm([found.p_value for found in comparisons])
-    if not all(found.resampled is not None for found in comparisons):
-        return [replace(found, p_value=p) for found, p in zip(comparisons, plain, strict=True)]
-    resampled = _holm([found.resampled for found in comparisons])
+    plain, resampled = (
+        _holm([getattr(found, name) for found in comparisons]) for name in ("p_value", "resampled")
+    )
     return [
-        replace(found, p_value=p, resampled=q)
+        replace(found, p_value=p, resampled=None if found.resampled is None else q)
         for found, p, q in zip(comparisons, plain, resampled, strict=True)
     ]
 

@@ -24,6 +24,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.pages import Page
 
 Row = dict[str, Any]
@@ -150,8 +152,8 @@ class Results:
         whole.write_text(first + self._lines(self.rows, with_columns=True), encoding="utf-8")
         whole.replace(self.path)
 
-    def add(self, row: Row) -> None:
-        """Append a row."""
+    def add(self, row: Row) -> Row:
+        """Append a row, and return it rounded."""
         row = _rounded(row)
         if self.path.suffix == ".csv" and self.rows and list(row) != list(self.rows[0]):
             raise ValueError(
@@ -161,6 +163,7 @@ class Results:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(self._lines([row], with_columns=not self.rows))
         self.rows.append(row)
+        return row
 
     def _read(self, text: str) -> list[Row]:
         if self.path.suffix == ".json":
@@ -268,12 +271,11 @@ def run(experiment: Experiment, results: Results, settings: Settings, processes:
         elif result:
             if n_new == 0:
                 results.begin(state_of_the_code())
-            row = {**case, **result, "run_seconds": round(seconds, 3)}
-            results.add(row)
-            known.append(row)
+            known.append(results.add({**case, **result, "run_seconds": round(seconds, 3)}))
             n_new += 1
+            brief = {key: value for key, value in known[-1].items() if np.isscalar(value)}
             place = f"{experiment.name} {len(known):,}/{len(cases):,}"
-            print(f"{place}: {_brief(row)}", file=sys.stderr, flush=True)
+            print(f"{place}: {brief}", file=sys.stderr, flush=True)
     if lacking and not known:
         raise MissingDataError(str(lacking[0]))
     for reason in dict.fromkeys(map(str, lacking)):
@@ -316,14 +318,6 @@ def _timed(run: Callable[[Row, Settings], Row], case: Row, settings: Settings) -
     return case, result, time.perf_counter() - start
 
 
-def _brief(row: Row) -> str:
-    flat = {name: value for name, value in row.items() if isinstance(value, (str, int, float))}
-    return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in flat.items()
-    )
-
-
 def show(experiment: Experiment, results: Results, settings: Settings, command: str) -> Path:
     """Write the page of the rows so far, and the experiment's part of the overview.
 
@@ -344,18 +338,23 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
             """**Small sizes and few runs (`QUICK=1`): this page shows that the experiment works.
             Its numbers are not to be compared with others.**"""
         )
-    experiment.show(rows, settings, page)
-    overview = folder.with_suffix(".md")
-    if experiment.brief is not None and overview.exists():
-        brief = Page(folder, experiment.name, experiment.title)
-        experiment.brief(rows, settings, brief)
-        brief.write_into(overview)
     left_out = [
         case
         for case, row in zip(cases, found, strict=True)
         if row is None and (experiment.foregone is None or experiment.foregone(case, rows) is None)
     ]
     done = f"{len(rows):,} runs" + (f" **of {len(rows) + len(left_out):,}**" if left_out else "")
+    try:
+        experiment.show(rows, settings, page)
+    except KeyError as error:
+        if not left_out:
+            raise
+        raise ValueError(f"{results.path} has too few runs for a page, {done}: run more") from error
+    overview = folder.with_suffix(".md")
+    if experiment.brief is not None and overview.exists():
+        brief = Page(folder, experiment.name, experiment.title)
+        experiment.brief(rows, settings, brief)
+        brief.write_into(overview)
     seconds = [row["run_seconds"] for row in rows if "run_seconds" in row]
     took = f", {sum(seconds):,.0f} s in all" if len(seconds) == len(rows) else ""
     file, origin = results.path.name, _described(results.states)

@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,40 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}: set TRIGPOINT_DATA")
     return folder
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Function of an object and a name: a list of the arguments of all calls, which run as ever.
+
+    Arguments by name, if there are any, are the last entry.
+    """
+
+    def recorded(owner, name):
+        found, original = [], getattr(owner, name)
+
+        def noted(*arguments, **options):
+            found.append((*arguments, options) if options else arguments)
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, noted)
+        return found
+
+    return recorded
+
+
+@pytest.fixture
+def peak_memory():
+    """Function that calls another one; its result, and the bytes allocated at most meanwhile."""
+
+    def peak(function, *arguments, **options):
+        tracemalloc.start()
+        try:
+            return function(*arguments, **options), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return peak
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 """Fit on a pool of rows: which rows, from any storage, and what they cost."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 from sklearn.base import clone
+from tests.sources.formats import held
 
 import trigpoint as tp
 from trigpoint import _pool
@@ -136,42 +139,25 @@ def test_up_to_the_size_of_the_pool_all_rows_are_drawn_from(X):
 
 
 def stored(kind, X, folder):
-    """The rows of `X` in some storage, all of which keep float32."""
-    path = folder / f"X.{kind}"
-    if kind == "fortran":
-        return np.asfortranarray(X)
+    """A context manager around the rows of `X` in some storage, all of which keep float32."""
     if kind == "strided":
-        return np.repeat(X, 2, axis=1)[:, ::2]
-    if kind in ("npy", "memmap"):
-        np.save(folder / "X.npy", X)
-        return np.load(folder / "X.npy", mmap_mode="r") if kind == "memmap" else folder / "X.npy"
-    if kind == "parquet":
-        arrow, parquet = (pytest.importorskip(f"pyarrow{part}") for part in ("", ".parquet"))
-        table = arrow.table({name: X[:, i] for i, name in enumerate("abc")})
-        parquet.write_table(table, path, row_group_size=30_000)
-    elif kind == "h5":
-        with pytest.importorskip("h5py").File(path, "w") as file:
-            file.create_dataset("X", data=X, chunks=(10_000, 2))
-    elif kind == "zarr":
-        zarr = pytest.importorskip("zarr")
-        zarr.create_array(path, data=X, chunks=(9_999, 3))
-    elif kind == "torch":
-        return pytest.importorskip("torch").from_numpy(X)
-    else:
-        return pytest.importorskip("dask.array").from_array(X, chunks=(int(kind[4:]), 2))
-    return path
+        return nullcontext(np.repeat(X, 2, axis=1)[:, ::2])
+    if isinstance(kind, int):
+        return nullcontext(pytest.importorskip("dask.array").from_array(X, chunks=(kind, 2)))
+    return held(kind, folder, X)
 
 
-STORAGE = ["fortran", "strided", "memmap", "npy", "parquet"]
-STORAGE += ["h5", "zarr", "torch", "dask9000", "dask70001"]
+# Numbers are rows of the chunks of Dask.
+STORAGE = ["fortran", "strided", "memmap", "points.npy", "points.parquet"]
+STORAGE += ["points.h5", "points.zarr", "tensor", 9000, 70_001]
 
 
 @pytest.mark.parametrize("kind", STORAGE)
 def test_the_same_bits_from_any_storage(kind, X, expected, tmp_path):
-    source = stored(kind, X, tmp_path)
-    emb = embedding().fit(source)
-    np.testing.assert_array_equal(emb.landmark_indices_, expected[0])
-    np.testing.assert_array_equal(np.asarray(emb.transform(source)), expected[1])
+    with stored(kind, X, tmp_path) as source:
+        emb = embedding().fit(source)
+        np.testing.assert_array_equal(emb.landmark_indices_, expected[0])
+        np.testing.assert_array_equal(np.asarray(emb.transform(source)), expected[1])
 
 
 def test_the_same_landmarks_from_text(X, tmp_path):

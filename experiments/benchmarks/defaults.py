@@ -33,7 +33,6 @@ QUICK_POINTS = 600
 
 # Neighbors that graphs are tried with, by how points are placed.
 _NEIGHBORS = {"graph": (5, 10, 20), "smooth": (10,), "all": (20, 200)}
-_METRICS = ("bhattacharyya", "euclidean")
 
 # Scores are kept as whole numbers of these, in the order of `names`.
 _UNIT = 1e-4
@@ -59,14 +58,11 @@ class Setting:
 
 
 GRID = [
-    *(
-        Setting(metric, count, extension)
-        for metric in _METRICS
-        for extension, counts in _NEIGHBORS.items()
-        for count in counts
-    ),
-    Setting("complete", extension="all"),
-]
+    Setting(metric, count, extension)
+    for metric in ("bhattacharyya", "euclidean")
+    for extension, counts in _NEIGHBORS.items()
+    for count in counts
+] + [Setting("complete", extension="all")]
 
 
 def names(count: int) -> list[str]:
@@ -97,7 +93,8 @@ def run(case: Row, settings: Settings) -> Row:
     trial = Trial.split(X, labels, case["seed"])
     k = min(MOST_LANDMARKS, len(trial.train) // 2)
     counts = [count for count in COORDINATES if 4 * count <= k]
-    scores: dict[str, dict[str, float]] = {str(count): {} for count in counts}
+    # None for settings that cannot have so many coordinates.
+    scores: dict[str, dict[str, float | None]] = {}
     with warnings.catch_warnings():
         # What poor settings warn of shows in their scores.
         warnings.simplefilter("ignore")
@@ -114,9 +111,7 @@ def run(case: Row, settings: Settings) -> Row:
             }
             if count <= X.shape[1]:
                 methods[PRINCIPAL] = PCA(count, random_state=0)
-            for name, method in methods.items():
-                if (score := trial.attempt(method)) is not None:
-                    scores[str(count)][name] = score
+            scores[str(count)] = {name: trial.attempt(method) for name, method in methods.items()}
         for setting in GRID:
             for count, name, score in _scored(trial, drawn, setting, setting.counts(counts)):
                 scores[str(count)][name] = score
@@ -128,8 +123,9 @@ def run(case: Row, settings: Settings) -> Row:
     }
 
 
-def _packed(scores: Mapping[str, float], order: Sequence[str]) -> list[int | None]:
-    return [round(scores[name] / _UNIT) if name in scores else None for name in order]
+def _packed(scores: Mapping[str, float | None], order: Sequence[str]) -> list[int | None]:
+    ordered = (scores.get(name) for name in order)
+    return [None if score is None else round(score / _UNIT) for score in ordered]
 
 
 def unpacked(row: Row, count: int) -> dict[str, float]:
@@ -140,7 +136,7 @@ def unpacked(row: Row, count: int) -> dict[str, float]:
 
 def _scored(
     trial: "Trial", landmarks: np.ndarray, setting: Setting, counts: Sequence[int]
-) -> Iterator[tuple[int, str, float]]:
+) -> Iterator[tuple[int, str, float | None]]:
     """Number of coordinates, name of the setting, and score.
 
     For a picture, the leading eigenvectors are tried beside those that are taken by default.
@@ -164,9 +160,7 @@ def _scored(
             break
         counts = counts[:1]
     for count in counts:
-        score = trial.attempt(tp.LaplacianEigenmaps(count, **options))
-        if score is not None:
-            yield count, setting.name, score
+        yield count, setting.name, trial.attempt(tp.LaplacianEigenmaps(count, **options))
 
 
 @dataclass(frozen=True)
@@ -248,28 +242,40 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     for count, found in standings.items():
         unseen = [one for one in found if not one.known]
         for which, some in (("all", found), ("in italics", unseen)):
-            if some:
-                lines.append([f"{count} coordinates", which, *_counted(some)])
+            lines.append([f"{count} coordinates", which, *_counted(some)])
     page.table(["", "data sets", *_COUNTED], lines)
     page.items(
         [
-            f"{count} coordinates, {what}: {', '.join(map(str, names))}"
+            f"{count} coordinates, {what}: {', '.join(behind)}"
             for count, found in standings.items()
-            for what, names in _exceptions(found).items()
-            if names
+            for what, behind in _exceptions(found).items()
+            if behind
         ]
     )
     for count, found in standings.items():
-        if found:
-            page.heading(f"{count} coordinates")
-            page.table(_COLUMNS, [one.cells() for one in found])
+        page.heading(f"{count} coordinates")
+        page.table(_COLUMNS, [one.cells() for one in found])
     page.heading("One setting for all")
     page.text(
         """How much better than the default each setting is, as a mean over all data sets that it is
         possible for."""
     )
-    picture, *others = (f"{count} coordinates" for count in standings)
-    page.table(["", picture, f"{picture}{LEADING}", *others], _by_setting(standings))
+    columns = [(count, "") for count in COORDINATES]
+    columns.insert(1, (COORDINATES[0], LEADING))
+    known = dict.fromkeys(
+        name.removesuffix(LEADING)
+        for found in standings.values()
+        for one in found
+        for name in one.scores
+    )
+    page.table(
+        ["", *(f"{count} coordinates{which}" for count, which in columns)],
+        [
+            [name, *(_mean_gain(standings[count], name + which) for count, which in columns)]
+            for name in known
+            if name != DEFAULT
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -356,23 +362,6 @@ def _standings(rows: Sequence[Row], count: int) -> Iterator[Standing]:
         dimension = float(np.mean([row["dimension"] for row in runs]))
         first = runs[0]
         yield Standing(name, first["d"], dimension, first["labeled"], scores, best, chosen)
-
-
-def _by_setting(standings: Mapping[int, Sequence[Standing]]) -> list[list[str]]:
-    """Mean gain of each setting over the default, by number of coordinates and eigenvectors."""
-    found = [one for some in standings.values() for one in some]
-    names = dict.fromkeys(name.removesuffix(LEADING) for one in found for name in one.scores)
-    picture, *others = standings.values()
-    return [
-        [
-            name,
-            _mean_gain(picture, name),
-            _mean_gain(picture, name + LEADING),
-            *(_mean_gain(some, name) for some in others),
-        ]
-        for name in names
-        if name != DEFAULT
-    ]
 
 
 def _mean_gain(standings: Sequence[Standing], name: str) -> str:

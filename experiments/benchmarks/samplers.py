@@ -1,7 +1,7 @@
 """Do diverse landmarks matter? Four samplers in the same pipeline, on many data sets."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t
@@ -9,7 +9,7 @@ from scipy.stats import t
 import trigpoint as tp
 from experiments.benchmarks.collection import COLLECTION, load
 from experiments.benchmarks.defaults import QUICK, QUICK_POINTS, Trial
-from experiments.pages import Page, grouped
+from experiments.pages import Page, grouped, mean, standard_error
 from experiments.runner import Experiment, Row, Settings
 
 DPP, UNIFORM, FARTHEST, CHOLESKY = "EfficientDPP", "Uniform", "FarthestPoint", "RPCholesky"
@@ -66,23 +66,23 @@ def run(case: Row, settings: Settings) -> Row:
     }
 
 
-class Difference(NamedTuple):
-    """How much better `EfficientDPP` is than another sampler on a data set, in points."""
+class Scores(NamedTuple):
+    """Mean scores of every sampler on a data set, in percent: of all points, and of the sparse."""
 
     data: str
+    columns: int
     dimension: float
-    mean: float
+    means: dict[str, np.ndarray]
 
 
-def differences(rows: Sequence[Row], key: str, other: str, part: int) -> list[Difference]:
-    """Differences for a number of coordinates and landmarks, a mean over the splits."""
+def scores_of(rows: Sequence[Row], key: str) -> list[Scores]:
+    """Scores with a number of coordinates and of landmarks, by local dimension."""
     found = []
-    for (name,), runs in grouped(rows, "data").items():
+    for (name,), runs in grouped(sorted(rows, key=lambda row: row["dimension"]), "data").items():
         scores = [row["scores"][key] for row in runs if key in row["scores"]]
         if scores:
-            gains = [100 * (one[DPP][part] - one[other][part]) for one in scores]
-            dimension = float(np.mean([row["dimension"] for row in runs]))
-            found.append(Difference(name, dimension, float(np.mean(gains))))
+            means = {s: 100 * np.mean([one[s] for one in scores], axis=0) for s in SAMPLERS}
+            found.append(Scores(name, runs[0]["d"], mean(runs, "dimension"), means))
     return found
 
 
@@ -96,54 +96,52 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         the 10 nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth are the
         held-out points whose tenth neighbor is farthest."""
     )
-    keys = [f"{count}, {k}" for count in COORDINATES for k in COUNTS]
+    found = {
+        f"{count} coordinates, {{}}{k:,}": scores_of(rows, f"{count}, {k}")
+        for count in COORDINATES
+        for k in COUNTS
+    }
     page.heading("EfficientDPP compared with the others")
     page.text(
         f"""Percentage points by which `EfficientDPP` is better: the mean over data sets with a 95 %
         interval for other data sets of these kinds (t distribution), and in brackets on how many
         of them it is ahead. *Surfaces* have a local dimension below {_SURFACE:g}."""
     )
+    others = [name for name in SAMPLERS if name != DPP]
     lines = []
-    for key in keys:
-        count, k = key.split(", ")
+    for setting, scores in found.items():
         for place, part in enumerate((EVERYWHERE, SPARSE)):
-            for surface in (True, False):
-                cells = [_summary(differences(rows, key, o, place), surface) for o in _OTHERS]
-                kind = "surfaces" if surface else "others"
-                lines.append([f"{count} coordinates, k = {int(k):,}", kind, part, *cells])
-    page.table(["", "data", "points", *(f"less {other}" for other in _OTHERS)], lines)
-    for key in keys:
-        _show_scores(rows, key, page)
+            for kind, surface in (("surfaces", True), ("others", False)):
+                some = [one.means for one in scores if (one.dimension < _SURFACE) == surface]
+                cells = [_summary([m[DPP][place] - m[o][place] for m in some]) for o in others]
+                lines.append([setting.format("k = "), kind, part, *cells])
+    page.table(["", "data", "points", *(f"less {other}" for other in others)], lines)
+    for setting, scores in found.items():
+        page.heading(f"{setting.format('')} landmarks: all / sparsest tenth, %")
+        page.table(
+            ["data", "columns", "local dimension", *SAMPLERS],
+            [
+                [
+                    one.data,
+                    f"{one.columns:,}",
+                    f"{one.dimension:.1f}",
+                    *(
+                        f"{everywhere:.1f} / {sparse:.1f}"
+                        for everywhere, sparse in one.means.values()
+                    ),
+                ]
+                for one in scores
+            ],
+        )
 
 
-_OTHERS = (UNIFORM, FARTHEST, CHOLESKY)
-
-
-def _summary(found: Sequence[Difference], surface: bool) -> str:
-    means = np.array([one.mean for one in found if (one.dimension < _SURFACE) == surface])
-    if len(means) < 2:
+def _summary(gains: Sequence[float]) -> str:
+    """Mean over the data sets, with its interval, and on how many it is above zero."""
+    if len(gains) < 2:
         return "-"
-    half = t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means))
-    return f"{means.mean():+.1f} ± {half:.1f} ({(means > 0).sum()} of {len(means)})"
-
-
-def _show_scores(rows: Sequence[Row], key: str, page: Page) -> None:
-    count, k = key.split(", ")
-    lines: list[list[Any]] = []
-    for (name,), runs in grouped(sorted(rows, key=lambda row: row["dimension"]), "data").items():
-        scores = [row["scores"][key] for row in runs if key in row["scores"]]
-        if scores:
-            cells = [
-                " / ".join(
-                    f"{100 * np.mean([one[s][part] for one in scores]):.1f}" for part in (0, 1)
-                )
-                for s in SAMPLERS
-            ]
-            dimension = np.mean([row["dimension"] for row in runs])
-            lines.append([name, f"{runs[0]['d']:,}", f"{dimension:.1f}", *cells])
-    if lines:
-        page.heading(f"{count} coordinates, {int(k):,} landmarks: all / sparsest tenth, %")
-        page.table(["data", "columns", "local dimension", *SAMPLERS], lines)
+    half = t.ppf(0.975, len(gains) - 1) * standard_error(np.array(gains))
+    ahead = f"{sum(gain > 0 for gain in gains)} of {len(gains)}"
+    return f"{np.mean(gains):+.1f} ± {half:.1f} ({ahead})"
 
 
 EXPERIMENT = Experiment("samplers", "Do diverse landmarks matter?", cases, run, show)

@@ -167,7 +167,9 @@ def drawn(task: Task, scheme: str, k: int, seed: int) -> Any:
     if scheme == DPP:
         return paper_dpp(k, len(X), seed).fit(X).indices_
     kind = {UNIFORM: Uniform, SEEDING: KMeansPlusPlus}[scheme]
-    return kind(k, random_state=seed).fit(X).indices_
+    rows = kind(k, random_state=seed).fit(X).indices_
+    # A few patches are the same, and landmarks must be distinct.
+    return rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
 
 
 def estimator(

@@ -47,7 +47,7 @@ def cases(settings: Settings) -> Iterator[Row]:
     drawn = 150 if settings.quick else 1000
     # It costs five times as much, and twice as many of its sets hold both landmarks.
     fewer = drawn // 3
-    methods: list[tuple[str, float | None, int]] = [(SEEDING, None, drawn)]
+    methods = [(SEEDING, None, drawn)]
     methods += [(EFFICIENT, bandwidth, drawn) for bandwidth in BANDWIDTHS]
     methods += [(EXACT, bandwidth, fewer) for bandwidth in BANDWIDTHS]
     for method, bandwidth, sets in methods:
@@ -132,8 +132,6 @@ def _line(method: str, bandwidth: float | None, counts: tuple[int, int]) -> list
     green, total = counts
     defined = probability_of_green(method, bandwidth)
     cells = [method, "" if bandwidth is None else f"{bandwidth:g}", f"{defined:.4f}"]
-    if total == 0:
-        return [*cells, "", "0", "", ""]
     low, high = interval(green, total)
     p_values = [binomtest(green, total, chance).pvalue for chance in (defined, 0.5)]
     return [
@@ -184,12 +182,9 @@ def _draw(found: Sequence[tuple[str, float | None, tuple[int, int]]], page: Page
         for place, (method, bandwidth, (green, total)) in enumerate(found):
             defined = probability_of_green(method, bandwidth)
             bars.bar(place, defined, color=_BARS[method], width=0.7)
-            if total:
-                low, high = interval(green, total)
-                share = green / total
-                bars.errorbar(
-                    place, share, [[share - low], [high - share]], fmt="o", color="black", capsize=3
-                )
+            share, (low, high) = green / total, interval(green, total)
+            away = [[share - low], [high - share]]
+            bars.errorbar(place, share, away, fmt="o", color="black", capsize=3)
         bars.axhline(0.5, color="#000000", linewidth=0.8, linestyle="--")
         bars.set_xticks(
             range(len(found)),

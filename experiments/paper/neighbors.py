@@ -43,24 +43,15 @@ ORDERED = 0.99
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Both metrics and both ways to link with every number of neighbors, for every draw."""
-    n, k, counts = (
-        (QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS)
-        if settings.quick
-        else (N_POINTS, N_LANDMARKS, NEIGHBORS)
-    )
+    n, k, counts = N_POINTS, N_LANDMARKS, NEIGHBORS
+    if settings.quick:
+        n, k, counts = QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS
     for seed in settings.seeds(RUNS):
         for m, linking in ((_default_m(n, k), PLAIN), (_default_m(n, k), AGREED), (SMALL_M, PLAIN)):
             for metric in METRICS:
                 for count in counts:
-                    yield {
-                        "n_points": n,
-                        "n_landmarks": k,
-                        "m": m,
-                        "linking": linking,
-                        "metric": metric,
-                        "n_neighbors": count,
-                        "seed": seed,
-                    }
+                    case = {"n_points": n, "n_landmarks": k, "m": m, "linking": linking}
+                    yield case | {"metric": metric, "n_neighbors": count, "seed": seed}
 
 
 def _default_m(n: int, k: int) -> int:
@@ -145,9 +136,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         Bhattacharyya neighbors are "much more robust with respect to the number of neighbors",
         and that Euclidean embeddings cluster along stripes, the others much less."""
     )
-    plain = [row for row in rows if (row["m"], row["linking"]) == (m, PLAIN)]
-    if plain:
-        _show_pictures(plain, page)
+    by_part = grouped(rows, "m", "linking")
+    _show_pictures(by_part[m, PLAIN], page)
     with page.details("How it was run, and what the columns are"):
         page.text(
             f"""{k:,} landmarks of {n:,} points in float32, drawn by Algorithm 2. The paper
@@ -173,9 +163,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         f"Plain nearest neighbors and m = {SMALL_M}": (SMALL_M, PLAIN),
     }
     for title, part in parts.items():
-        mine = [row for row in rows if (row["m"], row["linking"]) == part]
-        if not mine:
-            continue
         page.heading(title)
         if part[1] == AGREED:
             page.text(
@@ -183,7 +170,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
                 one is in the nearer half of the other's. That leaves out much of what landmarks at
                 a border choose for want of anything nearer."""
             )
-        _show_numbers(mine, page)
+        _show_numbers(by_part[part], page)
 
 
 # Columns of the tables, with what they are multiplied by and their decimals.
@@ -200,43 +187,26 @@ def _show_numbers(rows: Sequence[Row], page: Page) -> None:
     """Means over the runs, Euclidean beside Bhattacharyya, and how far each metric goes."""
     cells = grouped(rows, "n_neighbors", "metric")
     counts = sorted({row["n_neighbors"] for row in rows})
-    means: dict[str, list[str]] = {str(count): [] for count in counts}
-    errors = []
+    lines, errors = [[str(count)] for count in counts], []
     for name, (_, scale, digits) in _COLUMNS.items():
-        largest = []
-        for metric in METRICS:
-            values = [scale * column(cells.get((c, metric), []), name) for c in counts]
-            for count, some in zip(counts, values, strict=True):
-                means[str(count)].append(f"{some.mean():.{digits}f}" if len(some) else "-")
-            known = [e for e in map(standard_error, values) if np.isfinite(e)]
-            largest.append(f"{max(known):.{digits}f}" if known else "-")
-        errors.append(" / ".join(largest))
-    lines = [
-        [count, *(f"{a} / {b}" for a, b in zip(line[::2], line[1::2], strict=True))]
-        for count, line in means.items()
-    ]
+        found = {at: scale * column(runs, name) for at, runs in cells.items()}
+        for count, line in zip(counts, lines, strict=True):
+            means = (f"{found[count, metric].mean():.{digits}f}" for metric in METRICS)
+            line.append(" / ".join(means))
+        largest = (max(standard_error(found[c, metric]) for c in counts) for metric in METRICS)
+        errors.append(" / ".join(f"{error:.{digits}f}" for error in largest))
     page.table(
         ["neighbors", *(title for title, _, _ in _COLUMNS.values())],
         [*lines, ["largest standard error", *errors]],
     )
-    page.text(_verdict(cells, counts))
-
-
-def _verdict(cells: dict[tuple[Any, ...], list[Row]], counts: Sequence[int]) -> str:
-    """How far each metric goes."""
-    kept = {
-        metric: [
-            f"{count}"
-            for count in counts
-            if (count, metric) in cells and column(cells[count, metric], "order").min() >= ORDERED
-        ]
+    euclidean, bhattacharyya = (
+        ", ".join(str(c) for c in counts if column(cells[c, metric], "order").min() >= ORDERED)
         for metric in METRICS
-    }
-    euclidean, bhattacharyya = (", ".join(kept[metric]) or "none" for metric in METRICS)
-    return (
-        f"Numbers of neighbors with which the first coordinate follows arc length in every run "
-        f"(rank correlation of {ORDERED} and more): Euclidean {euclidean}; Bhattacharyya "
-        f"{bhattacharyya}."
+    )
+    page.text(
+        f"""Numbers of neighbors with which the first coordinate follows arc length in every run
+        (rank correlation of {ORDERED} and more): Euclidean {euclidean or "none"}; Bhattacharyya
+        {bhattacharyya or "none"}."""
     )
 
 
@@ -252,19 +222,16 @@ def _show_pictures(rows: Sequence[Row], page: Page) -> None:
         ncols=len(counts),
         squeeze=False,
     ) as axes:
-        drawn = None
         for panels, metric in zip(axes, METRICS, strict=True):
             for panel, count in zip(panels, counts, strict=True):
-                panel.set(xticks=[], yticks=[])
-                row = by_panel.get((metric, count))
-                if row is not None:
-                    drawn = _show_embedding(panel, row)
-                    panel.set_xlabel(f"{100 * row['shortcuts']:.1f} % shortcuts")
+                row = by_panel[metric, count]
+                drawn = _show_embedding(panel, row)
+                label = f"{100 * row['shortcuts']:.1f} % shortcuts"
+                panel.set(xticks=[], yticks=[], xlabel=label)
             panels[0].set_ylabel(metric.title())
         for panel, count in zip(axes[0], counts, strict=True):
             panel.set_title(f"{count} neighbors")
-        if drawn is not None:
-            axes[0][0].figure.colorbar(drawn, ax=axes, label="arc length", aspect=40, pad=0.01)
+        axes[0][0].figure.colorbar(drawn, ax=axes, label="arc length", aspect=40, pad=0.01)
 
 
 def _show_embedding(panel: Any, row: Row) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.data import UNIT_HU, WINDOW_HU, load_patches
-from experiments.pages import Comparison, Page, column, compare, grouped, holm
+from experiments.pages import Comparison, Page, compare, grouped, holm, mean
 from experiments.paper import classification
 from experiments.paper.classification import (
     BHATTACHARYYA,
@@ -56,9 +56,8 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
-    place = settings.find("ct"), case["n_patches"], case["patients"], case["seed"]
+    task = _task(settings.find("ct"), case["n_patches"], case["patients"], case["seed"])
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
-    task = _task(*place)
     return classification.scored(task, classification.predicted(task, case, n_components))
 
 
@@ -89,9 +88,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     cells = grouped(rows, "scheme", "patients")
     with page.picture("Accuracy over the number of patients", figsize=(6, 4)) as axes:
         for name in (*COMPARED, REFERENCE):
-            at = [count for count in counts if (name, count) in cells]
-            means = [100 * column(cells[name, count], "accuracy").mean() for count in at]
-            axes.plot(at, means, "-o", color=COLORS.get(name, "black"), label=name)
+            means = [100 * mean(cells[name, count], "accuracy") for count in counts]
+            axes.plot(counts, means, "-o", color=COLORS.get(name, "black"), label=name)
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, [str(count) for count in counts])
         axes.set(xlabel="patients to learn from", ylabel="accuracy, %")
@@ -119,7 +117,7 @@ def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 def _score_table(rows: Sequence[Row], score: str, page: Page) -> None:
     cells, counts = grouped(rows, "scheme", "patients"), sorted({row["patients"] for row in rows})
     lines = [
-        [name, *(mean_and_spread(cells.get((name, n), []), score) for n in counts)]
+        [name, *(mean_and_spread(cells[name, n], score) for n in counts)]
         for name in (*COMPARED, REFERENCE)
     ]
     page.table(["%", *(f"{count} patients" for count in counts)], lines)
@@ -133,7 +131,7 @@ def _compared(
     cells = grouped(rows, "scheme", "patients")
     found = {
         (score, pair, count): compare(
-            *(cells.get((name, count), []) for name in pair), score, overlap=N_HELD_OUT / count
+            *(cells[name, count] for name in pair), score, overlap=N_HELD_OUT / count
         )
         for score in SCORES
         for pair in PAIRS

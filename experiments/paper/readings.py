@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.internals import knn_labels
-from experiments.pages import PAIRED_TEST, Page, column, compare, legend_below
+from experiments.pages import PAIRED_TEST, Page, column, compare, grouped, legend_below
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
@@ -146,7 +146,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             60,000 and 10,000 digits, 80,000 and {headneck.N_TEST:,} patches of one split, which are
             the same for all draws."""
         )
-    numbers = {len(_found(rows, *place)) for place in _places(rows)}
+    numbers = {len(runs) for runs in grouped(rows, "data", "scheme", "reading").values()}
     page.text(
         f"""Mean ± standard deviation of the accuracy in percent over {runs_text(numbers)}, and
         differences in percentage points. Stars mark differences at 0.05, 0.01 and 0.001 by a
@@ -174,10 +174,6 @@ def _names(rows: Sequence[Row], data: str) -> list[str]:
     """Readings that were tried on a data set, in order."""
     tried = {row["reading"] for row in rows if row["data"] == data}
     return [name for name in READINGS if name in tried]
-
-
-def _places(rows: Sequence[Row]) -> set[tuple[str, str, str]]:
-    return {(row["data"], row["scheme"], row["reading"]) for row in rows}
 
 
 def _found(rows: Sequence[Row], data: str, scheme: str, reading: str) -> list[Row]:

@@ -15,7 +15,7 @@ from experiments.pages import (
     standard_error,
     with_error,
 )
-from experiments.paper.table1 import BANDWIDTH, COUNTS, SURFACES, error_columns, trace_errors
+from experiments.paper.table1 import BANDWIDTH, COUNTS, SURFACES, errors_of, trace_errors
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP
 
@@ -37,18 +37,9 @@ def run(case: Row, settings: Settings) -> Row:
     """Trace errors of one draw of the points, for each number of landmarks."""
     surface = SURFACES[case["data"]]
     X = surface.make(case["n"], surface.scale, case["seed"])
-    return error_columns(
-        trace_errors(
-            X,
-            lambda k: EfficientDPP(
-                k,
-                n_neighbors=case["m"],
-                bandwidth=BANDWIDTH,
-                repulsion=case["repulsion"],
-                random_state=case["seed"],
-            ),
-        )
-    )
+    options = {"n_neighbors": case["m"], "repulsion": case["repulsion"]}
+    options |= {"bandwidth": BANDWIDTH, "random_state": case["seed"]}
+    return trace_errors(X, lambda k: EfficientDPP(k, **options))
 
 
 def largest_gap() -> tuple[float, float]:
@@ -82,18 +73,14 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             Welsch function's errors, and the p value of a {PAIRED_TEST}."""
         )
     compared: list[Comparison] = []
-    for data in SURFACES_SHOWN:
-        for m in sorted({m for name, m, _ in groups if name == data}):
-            pair = [groups.get((data, m, repulsion), []) for repulsion in REPULSIONS]
-            if all(pair):
-                compared += _show_table(data, m, pair[0], pair[1], page)
-    compared = [comparison for comparison in compared if comparison.n_pairs > 1]
-    if compared:
-        told_apart = sum(bool(comparison.stars) for comparison in compared)
-        page.text(
-            f"""Of {len(compared)} comparisons, {told_apart} have p < 0.05; were there no difference
-            at all, {0.05 * len(compared):.1f} would be expected to."""
-        )
+    for data, m in dict.fromkeys((data, m) for data, m, _ in groups):
+        pair = (groups[data, m, repulsion] for repulsion in REPULSIONS)
+        compared += _show_table(data, m, *pair, page)
+    told_apart = sum(bool(comparison.stars) for comparison in compared)
+    page.text(
+        f"""Of {len(compared)} comparisons, {told_apart} have p < 0.05; were there no difference
+        at all, {0.05 * len(compared):.1f} would be expected to."""
+    )
 
 
 def _show_table(
@@ -108,15 +95,9 @@ def _show_table(
     for k in COUNTS:
         name = f"error_{k}"
         compared.append(compare(second, first, name))
-        mean = float(column(first, name).mean())
-        lines.append(
-            [
-                str(k),
-                with_error(column(first, name)),
-                with_error(column(second, name)),
-                _compared(compared[-1], mean),
-            ]
-        )
+        plain, sine = column(first, name), column(second, name)
+        difference = _compared(compared[-1], float(plain.mean()))
+        lines.append([str(k), with_error(plain), with_error(sine), difference])
     page.table(["k", "Welsch", "sin²", "sin² less Welsch"], lines)
     return compared
 
@@ -146,27 +127,21 @@ def _draw(groups: dict[tuple[str, int, str], list[Row]], page: Page) -> None:
         curves.legend(loc="lower right")
         lines = sorted({(data, m) for data, m, _ in groups})
         for shift, (data, m) in enumerate(lines):
-            pair = [groups.get((data, m, repulsion), []) for repulsion in REPULSIONS]
-            if all(pair):
-                _draw_ratio(ratios, data, m, pair, 1.2 * (shift - (len(lines) - 1) / 2))
+            pair = [errors_of(groups[data, m, repulsion]) for repulsion in REPULSIONS]
+            _draw_ratio(ratios, data, m, pair, 1.2 * (shift - (len(lines) - 1) / 2))
         ratios.axhline(1, color="#000000", linewidth=0.6)
         ratios.set(xticks=COUNTS, xlabel="landmarks, k", ylabel="error with sin² / with Welsch")
         ratios.set_title("Trace errors, 95 % intervals")
-        if ratios.get_legend_handles_labels()[0]:
-            ratios.legend(fontsize=8)
+        ratios.legend(fontsize=8)
 
 
-def _draw_ratio(ax: Any, data: str, m: int, pair: Sequence[Sequence[Row]], shift: float) -> None:
-    """Ratio of mean errors, with the interval of the paired difference."""
-    means, errors = [], []
-    paired = {row["seed"]: row for row in pair[0]}
-    for k in COUNTS:
-        both = [(row, paired[row["seed"]]) for row in pair[1] if row["seed"] in paired]
-        sine, plain = (column([two[i] for two in both], f"error_{k}") for i in (0, 1))
-        ratio = float(sine.mean() / plain.mean()) if both else np.nan
-        means.append(ratio)
-        # Standard error of a ratio of two means, to first order.
-        errors.append(1.96 * standard_error(sine - ratio * plain) / float(np.mean(plain)))
+def _draw_ratio(ax: Any, data: str, m: int, pair: Sequence[np.ndarray], shift: float) -> None:
+    """Ratio of mean errors of runs with the same seeds, with the interval of the difference."""
+    plain, sine = pair
+    means = sine.mean(axis=0) / plain.mean(axis=0)
+    # Standard error of a ratio of two means, to first order.
+    errors = [1.96 * standard_error(left) for left in (sine - means * plain).T]
+    errors /= plain.mean(axis=0)
     wide = m > max(surface.n_neighbors for surface in SURFACES.values())
     ax.errorbar(
         np.array(COUNTS) + shift,

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from experiments.data import TRAIN_SHARE, load_mnist, load_patches, split_rows
-from experiments.pages import Page, column, grouped, legend_below, with_error
+from experiments.pages import Page, column, grouped, legend_below, mean, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
-
-Cells = dict[tuple[Any, ...], list[Row]]
 
 RUNS, RUNS_SLOW = 3, 1
 COUNTS, QUICK_COUNTS = (500, 1000, 2000), (50, 100, 200)
@@ -78,9 +76,7 @@ def literal_algorithm_2(
 
 
 def _kmeans(X: np.ndarray, k: int, seed: int, init: str) -> int:
-    sampler = KMeansLandmarks(k, init=init, random_state=seed)
-    sampler.fit(X)
-    return sampler.n_iter_
+    return KMeansLandmarks(k, init=init, random_state=seed).fit(X).n_iter_
 
 
 LITERAL, KMEANS = "literal", "k-means"
@@ -200,53 +196,32 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 def _show_tables(rows: Sequence[Row], page: Page) -> None:
     cells = grouped(rows, "method", "k")
     counts = sorted({row["k"] for row in rows})
-    shown = [name for name in METHODS if any((name, k) in cells for k in counts)]
     head = [f"k = {k:,}" for k in counts]
-
-    def line(name: str, text: Callable[[list[Row], int], str]) -> list[str]:
-        runs = [cells.get((name, k), []) for k in counts]
-        return [METHODS[name].title, *map(text, runs, counts)]
-
-    def seconds(runs: list[Row], k: int) -> str:
-        return with_error(column(runs, "seconds")) if runs else "-"
-
-    def ratio(runs: list[Row], k: int) -> str:
-        speed = _speed(cells, runs, k)
-        return "-" if speed is None else f"{speed:.3g}"
-
-    page.table(["seconds", *head], [line(name, seconds) for name in shown])
-    iterations = [
-        f"{k:,}: {column(cells[KMEANS, k], 'iterations').mean():.0f}"
-        for k in counts
-        if (KMEANS, k) in cells
-    ]
-    if iterations:
-        page.text(f"Iterations of k-means from a uniform start, by k: {'; '.join(iterations)}.")
+    page.table(
+        ["seconds", *head],
+        [
+            [method.title, *(with_error(column(cells[name, k], "seconds")) for k in counts)]
+            for name, method in METHODS.items()
+        ],
+    )
+    iterations = [f"{k:,}: {mean(cells[KMEANS, k], 'iterations'):.0f}" for k in counts]
+    page.text(f"Iterations of k-means from a uniform start, by k: {'; '.join(iterations)}.")
+    speeds = {
+        name: [mean(cells[KMEANS, k], "seconds") / mean(cells[name, k], "seconds") for k in counts]
+        for name in METHODS
+        if name != KMEANS
+    }
     page.table(
         ["seconds of k-means, uniform start, divided by its own", *head],
-        [line(name, ratio) for name in shown if name != KMEANS],
+        [[METHODS[name].title, *(f"{x:.3g}" for x in found)] for name, found in speeds.items()],
     )
-    page.text(_verdict(cells, counts))
-
-
-def _speed(cells: Cells, runs: Sequence[Row], k: int) -> float | None:
-    """How many times as fast as k-means some runs are."""
-    rivals = cells.get((KMEANS, k))
-    if not runs or not rivals:
-        return None
-    return float(column(rivals, "seconds").mean() / column(runs, "seconds").mean())
-
-
-def _verdict(cells: Cells, counts: Sequence[int]) -> str:
-    speeds = {k: _speed(cells, cells.get((LITERAL, k), []), k) for k in counts}
-    found = [
+    literal = [
         f"{speed:.3g} times as fast for k = {k:,}"
-        for k, speed in speeds.items()
-        if speed is not None
+        for k, speed in zip(counts, speeds[LITERAL], strict=True)
     ]
-    return (
-        f"Algorithm 2 as written beside k-means, {1 + PAPER_FASTER:g} times as fast in the paper: "
-        f"here {', '.join(found) or 'not run yet'}."
+    page.text(
+        f"""Algorithm 2 as written beside k-means, {1 + PAPER_FASTER:g} times as fast in the paper:
+        here {", ".join(literal)}."""
     )
 
 
@@ -263,14 +238,9 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
         for panel, data in zip(axes[0], shown, strict=True):
             counts = sorted({row["k"] for row in rows if row["data"] == data})
             for name, method in METHODS.items():
-                points = [
-                    (k, column(cells[data, name, k], "seconds").mean())
-                    for k in counts
-                    if (data, name, k) in cells
-                ]
-                if points:
-                    style = {"color": method.colour, "marker": method.marker}
-                    panel.loglog(*zip(*points, strict=True), label=method.title, **style)
+                seconds = [mean(cells[data, name, k], "seconds") for k in counts]
+                style = {"color": method.colour, "marker": method.marker}
+                panel.loglog(counts, seconds, label=method.title, **style)
             panel.set_xticks(counts, [f"{k:,}" for k in counts], minor=False)
             panel.set_xticks([], minor=True)
             panel.yaxis.set_major_formatter("{x:g}")

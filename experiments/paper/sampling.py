@@ -13,6 +13,7 @@ from experiments.pages import (
     column,
     compare,
     grouped,
+    mean,
     standard_error,
     with_error,
 )
@@ -50,16 +51,12 @@ def points(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def make_sampler(method: str, bandwidth: float, n_landmarks: int | None, seed: int) -> Any:
     """A sampler of one of the kinds; without a number of landmarks, a DPP that draws its own."""
-    kernel = "geodesic" if method == GEODESIC else "gaussian"
-    if n_landmarks is None:
-        return ExactDPP(kernel=kernel, bandwidth=bandwidth, random_state=seed)
+    options: Row = {"bandwidth": bandwidth, "random_state": seed}
     if method == UNIFORM:
         return Uniform(n_landmarks, random_state=seed)
     if method == EFFICIENT:
-        return EfficientDPP(
-            n_landmarks, n_neighbors=NEIGHBORS, bandwidth=bandwidth, random_state=seed
-        )
-    return ExactDPP(n_landmarks, kernel=kernel, bandwidth=bandwidth, random_state=seed)
+        return EfficientDPP(n_landmarks, n_neighbors=NEIGHBORS, **options)
+    return ExactDPP(n_landmarks, kernel="geodesic" if method == GEODESIC else "gaussian", **options)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -109,17 +106,14 @@ def coverage(plane: np.ndarray, inner: np.ndarray, rows: np.ndarray, reach: floa
     }
 
 
+# By bandwidth, by method, and by whether the number of landmarks is the same for all methods.
 Groups = Mapping[tuple[float, str, bool], list[Row]]
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write what each method reaches of the roll, and draw the first run."""
-    groups: Groups = {
-        (bandwidth, method, count is not None): runs
-        for (bandwidth, method, count), runs in grouped(
-            rows, "bandwidth", "method", "n_landmarks"
-        ).items()
-    }
+    by_count = grouped(rows, "bandwidth", "method", "n_landmarks")
+    groups = {(key[0], key[1], key[2] is not None): runs for key, runs in by_count.items()}
     n = rows[0]["n"]
     page.text(
         """The paper says that the standard DPP almost entirely neglects the inner part of the roll,
@@ -175,7 +169,7 @@ def _show_summary(groups: Groups, page: Page) -> None:
     lines = []
     for bandwidth in sorted({key[0] for key in groups}):
         everything = [row for key, runs in groups.items() if key[0] == bandwidth for row in runs]
-        line = [f"{bandwidth:g}", f"{column(everything, 'inner_points').mean():.3f}"]
+        line = [f"{bandwidth:g}", f"{mean(everything, 'inner_points'):.3f}"]
         line += [_share(groups[bandwidth, method, True]) for method in METHODS]
         for method in (STANDARD, GEODESIC):
             runs = groups[bandwidth, method, False]
@@ -188,19 +182,17 @@ def _show_summary(groups: Groups, page: Page) -> None:
 
 def _show_block(bandwidth: float, groups: Groups, page: Page) -> None:
     page.heading(f"sigma = {bandwidth:g}, {COUNTS[bandwidth]} landmarks")
-    lines = []
-    for own in (False, True):
-        for method in METHODS:
-            runs = groups.get((bandwidth, method, not own))
-            if runs:
-                lines.append([f"{method}, own number" if own else method, *_cells(runs)])
+    lines = [[method, *_cells(groups[bandwidth, method, True])] for method in METHODS]
+    lines += [
+        [f"{method}, own number", *_cells(groups[bandwidth, method, False])]
+        for method in (STANDARD, GEODESIC)
+    ]
     headings = ["landmarks", "of them in inner part", "share", "share of points"]
     page.table(["sampling", *headings, "reached", "radius", "radius in inner part"], lines)
     standard = groups[bandwidth, STANDARD, True]
     sentences = [
-        f"{method} {_compared(compare(runs, standard, 'inner_reached'))}"
+        f"{method} {_compared(compare(groups[bandwidth, method, True], standard, 'inner_reached'))}"
         for method in (GEODESIC, EFFICIENT)
-        if (runs := groups.get((bandwidth, method, True)))
     ]
     page.text(
         f"""Inner part reached, less what the standard DPP reaches with as many landmarks
@@ -211,15 +203,11 @@ def _show_block(bandwidth: float, groups: Groups, page: Page) -> None:
 def _cells(runs: Sequence[Row]) -> list[str]:
     drawn = column(runs, "drawn")
     number = f"{drawn.mean():.0f}" if np.ptp(drawn) == 0 else with_error(drawn)
-    return [
-        number,
-        with_error(column(runs, "inner_landmarks")),
-        _share(runs),
-        f"{column(runs, 'inner_points').mean():.3f}",
-        with_error(column(runs, "inner_reached")),
-        with_error(column(runs, "radius")),
-        with_error(column(runs, "inner_radius")),
+    inside = with_error(column(runs, "inner_landmarks"))
+    reached = [
+        with_error(column(runs, name)) for name in ("inner_reached", "radius", "inner_radius")
     ]
+    return [number, inside, _share(runs), f"{mean(runs, 'inner_points'):.3f}", *reached]
 
 
 def _share(runs: Sequence[Row]) -> str:
@@ -286,7 +274,7 @@ def _draw_first_run(axes: Any, n: int) -> None:
 
 def _draw_line(ax: Any, groups: Groups, method: str, own: bool) -> None:
     name = "inner_landmarks" if own else "inner_reached"
-    shown = [bandwidth for bandwidth in COUNTS if (bandwidth, method, not own) in groups]
+    shown = sorted({key[0] for key in groups})
     found = [column(groups[bandwidth, method, not own], name) for bandwidth in shown]
     ax.errorbar(
         shown,

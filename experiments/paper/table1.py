@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,52 +75,43 @@ SAMPLERS: dict[str, Make] = {
 class Surface:
     """A data set of the table.
 
-    `printed` is the part of the table that it reproduces, `make` gives the points for a number, a
-    scale and a seed. The table is made with `scale`; the calibration tries `other_scales`. The
+    `printed` is the part of the table that it reproduces, and `maker` is a function of
+    `trigpoint.datasets`. The table is made with `scale`; the calibration tries `other_scales`. The
     paper's m is `n_neighbors`, and `methods` is what is run on it.
     """
 
     title: str
     printed: str
-    make: Callable[[int, float, int], np.ndarray]
+    maker: Callable[..., tuple[np.ndarray, np.ndarray]]
     scale: float
     other_scales: tuple[float, ...]
     n_neighbors: int
     methods: tuple[str, ...]
 
-
-def _roll(n: int, scale: float, seed: int) -> np.ndarray:
-    return make_swiss_roll(n, scale=scale, random_state=seed)[0]
-
-
-def _roll_by_angle(n: int, scale: float, seed: int) -> np.ndarray:
-    return make_swiss_roll(n, scale=scale, sampling="angle", random_state=seed)[0]
+    def make(self, n: int, scale: float, seed: int) -> np.ndarray:
+        """Draw the points."""
+        return self.maker(n, scale=scale, random_state=seed)[0]
 
 
-def _bowl(n: int, scale: float, seed: int) -> np.ndarray:
-    return make_fish_bowl(n, disc_radius=2.5, scale=scale, random_state=seed)[0]
-
-
-_ALL = (*SAMPLERS, OPTIMUM)
-_ROLL_SCALES = (0.105, 0.11, 0.12, 0.125)
+_ROLL_BY_ANGLE = partial(make_swiss_roll, sampling="angle")
+_BOWL = partial(make_fish_bowl, disc_radius=2.5)
+_ALL, _SOME = (*SAMPLERS, OPTIMUM), (*THE_FIVE, *FEW_STEPS.values())
+_ROLL_SCALES, _BOWL_SCALES = (0.105, 0.11, 0.12, 0.125), (1.3, 1.35, 1.45, 1.5)
+_BY_ANGLE = "Swiss roll, uniform in the angle"
 SURFACES = {
-    "roll": Surface("Swiss roll", "roll", _roll, 0.115, _ROLL_SCALES, 30, _ALL),
-    "bowl": Surface("Fish bowl", "bowl", _bowl, 1.4, (1.3, 1.35, 1.45, 1.5), 150, _ALL),
-    "angle": Surface(
-        "Swiss roll, uniform in the angle", "roll", _roll_by_angle, 0.115, _ROLL_SCALES, 30,
-        (*THE_FIVE, *FEW_STEPS.values()),
-    ),
-}  # fmt: skip
+    "roll": Surface("Swiss roll", "roll", make_swiss_roll, 0.115, _ROLL_SCALES, 30, _ALL),
+    "bowl": Surface("Fish bowl", "bowl", _BOWL, 1.4, _BOWL_SCALES, 150, _ALL),
+    "angle": Surface(_BY_ANGLE, "roll", _ROLL_BY_ANGLE, 0.115, _ROLL_SCALES, 30, _SOME),
+}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every sampler on every data set; for the calibration, uniform samples at other scales."""
     seeds = settings.seeds(50, quick=2)
-    n = 400 if settings.quick else 1000
+    n, fewer = (400, 1) if settings.quick else (1000, _MOST_REFINED)
     for data, surface in SURFACES.items():
         shared: Row = {"data": data, "n": n}
         for method in surface.methods:
-            fewer = 1 if settings.quick else _MOST_REFINED
             for seed in seeds[:fewer] if method == REFINED else seeds:
                 yield {**shared, "scale": surface.scale, "method": method, "seed": seed}
         for scale in surface.other_scales:
@@ -134,14 +126,12 @@ def run(case: Row, settings: Settings) -> Row:
     if case["method"] == OPTIMUM:
         return error_columns(optimal_error(X, BANDWIDTH, COUNTS))
     make = SAMPLERS[case["method"]]
-    return error_columns(
-        trace_errors(X, lambda k: make(k, surface.n_neighbors).set_params(random_state=seed))
-    )
+    return trace_errors(X, lambda k: make(k, surface.n_neighbors).set_params(random_state=seed))
 
 
-def trace_errors(X: np.ndarray, make: Callable[[int], Any]) -> list[float]:
+def trace_errors(X: np.ndarray, make: Callable[[int], Any]) -> Row:
     """Trace errors of the landmarks that a sampler chooses, for each number of landmarks."""
-    return [nystrom_error(X, make(k).fit(X).landmarks_, BANDWIDTH) for k in COUNTS]
+    return error_columns([nystrom_error(X, make(k).fit(X).landmarks_, BANDWIDTH) for k in COUNTS])
 
 
 def error_columns(errors: Sequence[float] | np.ndarray) -> Row:
@@ -176,17 +166,12 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     _show_claims(by_method, page)
     _show_variants(by_method, page)
     for data, methods in by_method.items():
-        if methods:
-            _show_table(data, methods, page)
+        _show_table(data, methods, page)
     page.text(
         """The last column compares a row with the printed one that it may stand for: the mean over
         k of log(ours / printed), and the root of the mean square."""
     )
     _show_calibration(rows, page)
-
-
-# Rows to be compared with the efficient DPP of the paper's m and sigma.
-_VARIANTS = (AUTOMATIC, K_DPP)
 
 
 def _show_variants(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
@@ -200,14 +185,13 @@ def _show_variants(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page)
     )
     lines = []
     for data, methods in by_method.items():
-        for name in _VARIANTS:
-            if name not in methods or EFFICIENT not in methods:
-                continue
+        means = errors_of(methods[EFFICIENT]).mean(axis=0)
+        for name in (name for name in (AUTOMATIC, K_DPP) if name in methods):
             cells = []
-            for k in COUNTS:
+            for k, mean in zip(COUNTS, means, strict=True):
                 found = compare(methods[name], methods[EFFICIENT], f"error_{k}")
-                relative = found.difference / column(methods[EFFICIENT], f"error_{k}").mean()
-                cells.append(f"{relative:+.0%}" if found.stars else f"({relative:+.0%})")
+                relative = f"{found.difference / mean:+.0%}"
+                cells.append(relative if found.stars else f"({relative})")
             lines.append([f"{SURFACES[data].title}: {name}", *cells])
     page.table(["sampler", *(f"k = {k}" for k in COUNTS)], lines)
 
@@ -220,12 +204,9 @@ def _by_method(rows: Sequence[Row], data: str, scale: float) -> dict[str, list[R
 def _show_table(data: str, methods: Mapping[str, list[Row]], page: Page) -> None:
     surface = SURFACES[data]
     printed = PRINTED[surface.printed]
-    n = next(iter(methods.values()))[0]["n"]
-    page.heading(f"{surface.title}, n = {n:,}")
+    page.heading(f"{surface.title}, n = {methods[UNIFORM][0]['n']:,}")
     lines = []
     for name in surface.methods:
-        if name not in methods:
-            continue
         cells = [with_error(values) for values in errors_of(methods[name]).T]
         if name in printed:
             cells = [
@@ -263,9 +244,8 @@ def _show_claims(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -
             cells = [_listed([str(k) for k, yes in zip(COUNTS, below, strict=True) if yes])]
             converged = [better, *worse]
             stopped = [FEW_STEPS.get(name, name) for name in converged]
-            for names in (converged, stopped if stopped != converged else []):
-                known = names and all(name in methods for name in names)
-                cells.append(_held([methods[name] for name in names]) if known else "")
+            cells.append(_held([methods[name] for name in converged]))
+            cells.append(_held([methods[name] for name in stopped]) if stopped != converged else "")
             lines.append([f"{SURFACES[data].title}: {claim}", *cells])
     page.table(["claim", "paper", "ours", "ours, 1 iteration"], lines)
 
@@ -303,31 +283,24 @@ def _show_calibration(rows: Sequence[Row], page: Page) -> None:
         bowl is a uniform disc of radius 2.5, in the plane through the centre of a sphere of radius
         1, projected onto that sphere (a radius of 5 in the plane that touches it) and scaled."""
     )
-    uniform = [row for row in rows if row["method"] == UNIFORM]
     lines, sentences = [], []
     for data, surface in SURFACES.items():
         printed = PRINTED[surface.printed][UNIFORM]
-        scales = {
-            scale: runs
-            for (scale,), runs in grouped(
-                [row for row in uniform if row["data"] == data], "scale"
-            ).items()
-        }
-        for scale in sorted(scales):
-            ratios = log_ratios(scales[scale], printed)
-            error = _jackknife(scales[scale], printed)
+        uniform = [row for row in rows if (row["data"], row["method"]) == (data, UNIFORM)]
+        scales = {scale: runs for (scale,), runs in sorted(grouped(uniform, "scale").items())}
+        for scale, runs in scales.items():
+            ratios = log_ratios(runs, printed)
             mark = " (used)" if scale == surface.scale else ""
             lines.append(
                 [
                     f"{surface.title}, {scale:g}{mark}",
-                    *(f"{value:.3g}" for value in errors_of(scales[scale]).mean(axis=0)),
-                    f"{ratios.mean():+.3f} ± {error:.3f}",
+                    *(f"{value:.3g}" for value in errors_of(runs).mean(axis=0)),
+                    f"{ratios.mean():+.3f} ± {_jackknife(runs, printed):.3f}",
                     f"{_root_mean_square(ratios):.3f}",
                 ]
             )
         lines.append([f"{surface.title}, printed", *(f"{value:.3g}" for value in printed), "", ""])
-        if len(scales) > 2:
-            sentences.append(_judged(surface, scales))
+        sentences.append(_judged(surface, scales))
     page.table(
         ["data, scale", *(f"k = {k}" for k in COUNTS), "mean log-ratio", "rms log-ratio"], lines
     )
@@ -338,30 +311,25 @@ def _show_calibration(rows: Sequence[Row], page: Page) -> None:
 def _judged(surface: Surface, scales: Mapping[float, list[Row]]) -> str:
     """How the scale that is used compares with the best ones."""
     printed = PRINTED[surface.printed][UNIFORM]
-    grid = np.array(sorted(scales))
-    ratios = np.array([log_ratios(scales[scale], printed) for scale in grid])
+    ratios = np.array([log_ratios(runs, printed) for runs in scales.values()])
     # Both are smooth in the logarithm of the scale.
-    square = np.polyfit(np.log(grid), np.square(ratios).mean(axis=1), 2)
-    line = np.polyfit(np.log(grid), ratios.mean(axis=1), 1)
+    square = np.polyfit(np.log([*scales]), np.square(ratios).mean(axis=1), 2)
+    line = np.polyfit(np.log([*scales]), ratios.mean(axis=1), 1)
     least, zero = np.exp(-square[1] / (2 * square[0])), np.exp(-line[1] / line[0])
-    text = f"""{surface.title}: fitted over these scales, the errors
-        are on average those printed at {zero:.3g}, and the mean square is least at {least:.3g}."""
-    if surface.scale in scales:
-        off = surface.scale / zero - 1
-        mean = float(log_ratios(scales[surface.scale], printed).mean())
-        text += f""" {surface.scale:g} is {abs(off):.1%} {"above" if off > 0 else "below"} the
-            former; there our uniform errors are {np.exp(mean):.2f} times the printed ones."""
-    return text
+    off = surface.scale / zero - 1
+    mean = float(log_ratios(scales[surface.scale], printed).mean())
+    return f"""{surface.title}: fitted over these scales, the errors are on average those printed
+        at {zero:.3g}, and the mean square is least at {least:.3g}. {surface.scale:g} is
+        {abs(off):.1%} {"above" if off > 0 else "below"} the former; there our uniform errors are
+        {np.exp(mean):.2f} times the printed ones."""
 
 
 def _jackknife(rows: Sequence[Row], printed: Sequence[float]) -> float:
     """Standard error of the mean log-ratio, from leaving out one run at a time."""
-    if len(rows) < 2:
-        return float("nan")
-    without = [
-        float(log_ratios([*rows[:i], *rows[i + 1 :]], printed).mean()) for i in range(len(rows))
-    ]
-    return float(np.std(without) * np.sqrt(len(rows) - 1))
+    errors = errors_of(rows)
+    without = (errors.sum(axis=0) - errors) / (len(rows) - 1)
+    means = np.log(without / np.asarray(printed)).mean(axis=1)
+    return float(np.std(means) * np.sqrt(len(rows) - 1))
 
 
 def _root_mean_square(values: np.ndarray) -> float:
@@ -393,11 +361,9 @@ def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
         for ax, (data, methods) in zip(axes, by_method.items(), strict=True):
             for name, (colour, marker) in COLORS.items():
                 ax.plot(COUNTS, PRINTED[data][name], marker, color=colour, mfc="none", ms=5)
-                if name in methods:
-                    ax.plot(COUNTS, errors_of(methods[name]).mean(axis=0), color=colour)
+                ax.plot(COUNTS, errors_of(methods[name]).mean(axis=0), color=colour)
             for name, (colour, style) in _OTHER_LINES.items():
-                if name in methods:
-                    ax.plot(COUNTS, errors_of(methods[name]).mean(axis=0), style, color=colour)
+                ax.plot(COUNTS, errors_of(methods[name]).mean(axis=0), style, color=colour)
             ax.set(yscale="log", xticks=COUNTS, xlabel="landmarks, k", title=SURFACES[data].title)
             ax.grid(axis="y", color="#dddddd", linewidth=0.6)
         axes[0].set_ylabel("trace error")

@@ -114,6 +114,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self.stage_seconds_ = run.seconds
         return landmarks.groups if isinstance(source, ArraySource) else None
 
+    @overload
+    def transform(self, X: np.ndarray, *, out: None = None, device: None = None) -> np.ndarray: ...
+
+    @overload
+    def transform(
+        self, X: Any, *, out: str | os.PathLike[str] | Output | None = None, device: Any = None
+    ) -> Any: ...
+
     def transform(
         self, X: Any, *, out: str | os.PathLike[str] | Output | None = None, device: Any = None
     ) -> Any:
@@ -154,6 +162,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         if n_far:
             warn_of_far(n_far, source.n)
         return result
+
+    @overload
+    def fit_transform(self, X: np.ndarray, y: Any = None, *, out: None = None) -> np.ndarray: ...
+
+    @overload
+    def fit_transform(
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
+    ) -> Any: ...
 
     def fit_transform(
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None

@@ -1,7 +1,5 @@
 """The made surfaces have the geometry their docstrings promise."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -127,13 +125,8 @@ def test_dtype(make, dtype):
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_memory_beyond_the_result_is_bounded(make):
-    tracemalloc.start()
-    try:
-        X, intrinsic = make(2_000_000, dtype=np.float32, random_state=12)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def test_memory_beyond_the_result_is_bounded(make, peak_memory):
+    (X, intrinsic), peak = peak_memory(make, 2_000_000, dtype=np.float32, random_state=12)
     # One float64 column of all the points would already take 16 MB.
     assert peak - X.nbytes - intrinsic.nbytes < 24e6
 

@@ -38,6 +38,7 @@ def test_reports_of_huge_and_tiny_values(scale, X, tmp_path):
     [
         (lambda X: [*X.astype(str).tolist()[:-1], ["1", "up"]], ValueError, "'up' .* in row 59"),
         (lambda X: [[*X[0], "x"]], ValueError, r"'x' instead of a number in row 0, column 2"),
+        (lambda X: [[1, 2], [3, 10**400]], ValueError, r"in row 1, column 1 \(int too large"),
         (lambda X: np.full((5, 2), {}, dtype=object), TypeError, r"X has {} .* in row 0, column 0"),
         (lambda X: np.array([[X, 1]], dtype=object), ValueError, r"X has array.* row 0, column 0"),
         (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -181,21 +180,22 @@ def with_landmarks(path, k):
     ],
     ids=lambda value: name(value) if isinstance(value, tp.KernelPCA) else str(value)[:40],
 )
-def test_memory_is_in_proportion_to_the_file(estimator, k, limit, rng, tmp_path):
+def test_memory_is_in_proportion_to_the_file(estimator, k, limit, rng, tmp_path, peak_memory):
     """Forged files of less than 700 kB, some of which describe matrices of k x k."""
     path = tmp_path / "model.trig"
     estimator.fit(rng.normal(size=(200, 1))).save(path)
     with_landmarks(path, k)
     assert path.stat().st_size < 7e5
-    tracemalloc.start()
-    with suppress(DamagedFileError):
-        tp.load(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+
+    def read():
+        with suppress(DamagedFileError):
+            tp.load(path)
+
+    _, peak = peak_memory(read)
     assert peak < limit
 
 
-def test_paths_of_a_forged_isomap_are_not_computed(rng, tmp_path):
+def test_paths_of_a_forged_isomap_are_not_computed(rng, tmp_path, peak_memory):
     """A chain of 5,000 landmarks: a file of 400 kB, and paths of 200 MB."""
     path, k = tmp_path / "model.trig", 5000
     tp.Isomap(1, landmarks=20, graph=tp.KNNGraph(4), random_state=0).fit(
@@ -208,10 +208,7 @@ def test_paths_of_a_forged_isomap_are_not_computed(rng, tmp_path):
         arrays[f"graph.{name}.indices"] = np.arange(1, k)
         arrays[f"graph.{name}.indptr"] = np.minimum(np.arange(k + 1), k - 1)
     write_tensors(path, arrays, metadata)
-    tracemalloc.start()
-    refused(path, path.read_bytes())
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, peak = peak_memory(refused, path, path.read_bytes())
     assert peak < 1e7
 
 

@@ -11,6 +11,7 @@ from tests.samplers.subset_statistics import (
     algorithm_2_probabilities,
     p_value,
     repulsions,
+    welsch,
 )
 
 import trigpoint as tp
@@ -61,8 +62,8 @@ def test_landmarks_have_the_distribution_of_the_paper(paper):
         return [sampler.fit(points).indices_ for _ in range(runs)]
 
     expected = Counter()
-    welsch = repulsions(points, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 1.0)
-    for draw, share in algorithm_2_probabilities(welsch, 3).items():
+    factors = repulsions(points, 4, welsch, 1.0)
+    for draw, share in algorithm_2_probabilities(factors, 3).items():
         expected[tuple(sorted(draw))] += share
     rng = np.random.default_rng(1)
     by_reference = [paper.algorithm_2(points, 3, 4, 1.0, rng)[0] for _ in range(runs)]

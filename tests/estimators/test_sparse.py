@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from tests.sources.formats import save_h5ad_sparse
 
 import trigpoint as tp
 from trigpoint._geometry import local_covariances
@@ -192,22 +193,13 @@ def test_values_that_are_not_numbers_are_named(value):
             call(X)
 
 
-def save_h5ad(path, X):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(path, "w") as file:
-        group = file.create_group("X")
-        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", X.shape
-        for part in ("data", "indices", "indptr"):
-            group[part] = getattr(X, part)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("name", ["X.npz", "X.h5ad", "csc.npz"])
 def test_files_stay_sparse(name, metric, tmp_path, largest_dense):
     X = csr_array(CLOUDS["words"])
     path = tmp_path / name
     if name == "X.h5ad":
-        save_h5ad(path, X)
+        save_h5ad_sparse(path, X)
     else:
         sparse.save_npz(path, X.tocsc() if name == "csc.npz" else X)
     emb = tp.LaplacianEigenmaps(landmarks=20, metric=metric, random_state=0)

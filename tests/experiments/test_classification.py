@@ -5,8 +5,7 @@ import pytest
 from reproducing import OneRun, reproduce
 
 from experiments.data import Patches, load_patches, split_rows
-from experiments.internals import knn_labels
-from experiments.paper import beyond, mnist, patients
+from experiments.paper import mnist, patients
 from experiments.paper.classification import (
     KMEANS,
     KMEANS_ROWS,
@@ -16,7 +15,6 @@ from experiments.paper.classification import (
     Task,
     compared,
     drawn,
-    predicted,
     scored,
 )
 
@@ -38,28 +36,12 @@ def task():
     return Task(X[:1500], labels[:1500], X[1500:], labels[1500:])
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "scheme"), [(name, scheme) for name in SCHEMES for scheme in SCHEMES[name]]
-)
-def test_schemes(pipeline, scheme, task):
-    case = {"pipeline": pipeline, "scheme": scheme, "k": 150, "seed": 0}
-    assert 0.55 < scored(task, predicted(task, case, 10))["accuracy"] < 0.99
-
-
 def test_nearest_points_are_those_of_the_centers(task):
     centers, rows = drawn(task, KMEANS, 150, 0), drawn(task, KMEANS_ROWS, 150, 0)
     distances = np.linalg.norm(task.train[rows, None] - centers, axis=2)
     every = np.linalg.norm(task.train[:, None] - centers, axis=2)
     np.testing.assert_allclose(distances.min(axis=0), every.min(axis=0), rtol=1e-5)
     assert len(rows) > 145
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in beyond.METHODS if not name.startswith(("umap", "scikit"))]
-)
-def test_methods(name, task):
-    train, test = beyond.METHODS[name](task, 10, 150, 0)
-    assert 0.5 < scored(task, knn_labels(train, task.train_labels, test))["accuracy"] < 0.99
 
 
 def test_comparisons_are_corrected_for_their_number_on_the_page():

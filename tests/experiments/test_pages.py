@@ -1,45 +1,10 @@
-"""Pages of text, tables and pictures, and the statistics in them."""
+"""The statistics in pages of experiments; committed pages show their text and tables."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.pages import Comparison, Page, column, compare, holm, number
-
-
-def test_a_page_has_text_tables_and_a_picture(tmp_path):
-    page = Page(tmp_path, "table1", "Errors")
-    page.heading("Roll")
-    page.text("Words that\n        are wrapped " + "anew " * 30)
-    page.table(["sampler", "error"], [["uniform", "7.2"], ["DPP", "4.0"]])
-    with page.picture("Errors by k", ncols=2) as axes:
-        axes[0].plot([1, 2], [3, 4])
-    path = page.write()
-    text = path.read_text()
-    assert path == tmp_path / "table1.md"
-    assert text.startswith("# Errors\n\n## Roll\n\nWords that are wrapped anew")
-    assert max(map(len, text.splitlines())) <= 100
-    assert "| sampler | error |\n| --- | ---: |\n| uniform | 7.2 |\n| DPP | 4.0 |" in text
-    assert text.endswith("![Errors by k](table1.png)\n")
-    assert (tmp_path / "table1.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_ragged_table_is_refused_unless_it_says_what_fills_it(tmp_path):
-    page = Page(tmp_path, "x", "X")
-    with pytest.raises(ValueError, match="every row needs 2 cells"):
-        page.table(["a", "b"], [["1", "2"], ["3"]])
-    with pytest.raises(ValueError, match="every row needs 2 cells"):
-        page.table(["a", "b"], [["1", "2", "3"]], fill="-")
-    page.table(["a", "b"], [["1", "2"], ["3"]], fill="-")
-    assert "| 1 | 2 |\n| 3 | - |" in page.write().read_text()
-
-
-def test_the_best_of_a_column_is_bold(tmp_path):
-    page = Page(tmp_path, "x", "X")
-    lines = [["a", number(2.0), number(0.5)], ["b", number(1.0), number(0.50001)], ["c", "failed"]]
-    page.table({"name": None, "least": min, "most": max}, lines, fill="-")
-    text = page.write().read_text()
-    assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
+from experiments.pages import Comparison, column, compare, holm
 
 
 @pytest.fixture
@@ -72,20 +37,6 @@ def test_splits_that_overlap_say_less():
     assert found.resampled == pytest.approx(expected)
     assert found.p_value == compare(one, other, "x").p_value < expected
     assert compare(one, other, "x").resampled is None
-
-
-@pytest.mark.parametrize(
-    ("plain", "resampled", "shown"),
-    [
-        (0.5, None, "+10.00"),
-        (0.03, None, "+10.00 \\*"),
-        (0.5, 0.6, "+10.00"),
-        (0.0001, 0.6, "+10.00 \\*\\*\\* / -"),
-        (0.0001, 0.02, "+10.00 \\*\\*\\* / \\*"),
-    ],
-)
-def test_stars_of_both_tests(plain, resampled, shown):
-    assert Comparison(5, 0.1, plain, resampled).points == shown
 
 
 def test_holm_corrects_for_the_number_of_comparisons():

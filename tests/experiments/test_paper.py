@@ -11,9 +11,9 @@ from tests.samplers.subset_statistics import (
     algorithm_2_probabilities,
     p_value,
     repulsions,
+    welsch,
 )
 
-from experiments.internals import gaussian_kernel
 from experiments.pages import column
 from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling, table1
 from experiments.runner import Settings
@@ -62,22 +62,6 @@ def test_coverage_by_hand():
     }
     none = sampling.coverage(plane, inner, np.array([], dtype=int), reach=1.0)
     assert (none["inner_reached"], none["radius"]) == (0, None)
-
-
-@pytest.mark.parametrize("bandwidth", WIDE)
-def test_numbers_of_landmarks(quick, bandwidth):
-    shared = {"bandwidth": bandwidth, "n_landmarks": None}
-    standard = quick("sampling", method=sampling.STANDARD, **shared)
-    geodesic = quick("sampling", method=sampling.GEODESIC, **shared)
-    variance = expected = 0.0
-    for row in standard:
-        X = sampling.points(row["n"], row["seed"])[0]
-        values = np.maximum(np.linalg.eigvalsh(gaussian_kernel(X, bandwidth)), 0)
-        kept = values / (1 + values)
-        expected, variance = expected + kept.sum(), variance + (kept * (1 - kept)).sum()
-    assert abs(column(standard, "drawn").sum() - expected) < 4 * np.sqrt(variance)
-    # Along the manifold points are further apart, so that more of them are unlike each other.
-    assert (column(geodesic, "drawn") > column(standard, "drawn")).all()
 
 
 @pytest.mark.parametrize("method", [sampling.GEODESIC, sampling.EFFICIENT])
@@ -165,21 +149,6 @@ def test_draws_follow_the_definitions(quick):
 
 
 @pytest.mark.parametrize("data", ["roll", "bowl"])
-def test_uniform_errors_are_those_printed_at_the_fitted_scale(data):
-    surface, printed = table1.SURFACES[data], table1.PRINTED[data][table1.UNIFORM]
-
-    def ratios(factor):
-        case = {"data": data, "n": 1000, "scale": factor * surface.scale, "method": table1.UNIFORM}
-        rows = [table1.run({**case, "seed": seed}, Settings()) for seed in range(20)]
-        return table1.log_ratios(rows, printed)
-
-    fitted = ratios(1.0)
-    assert abs(fitted.mean()) < 0.15
-    for other in (0.93, 1.07):
-        assert np.sum(fitted**2) < 0.8 * np.sum(ratios(other) ** 2)
-
-
-@pytest.mark.parametrize("data", ["roll", "bowl"])
 def test_errors_of_table_1(quick, data):
     scale = table1.SURFACES[data].scale
     errors = {
@@ -236,7 +205,6 @@ def test_plain_graphs_link_the_nearest_of_either_landmark(metric):
 def test_the_loop_has_the_probabilities_of_the_definition(rng, m, bandwidth, right):
     X, draws = rng.normal(size=(5, 2)), np.random.default_rng(0)
     drawn = [runtime.literal_algorithm_2(X, 3, m, bandwidth, draws) for _ in range(5000)]
-    welsch = repulsions(X, 4, lambda d, sigma: 1 - np.exp(-((d / sigma) ** 2) / 2), 0.8)
-    expected = algorithm_2_probabilities(welsch, 3)
+    expected = algorithm_2_probabilities(repulsions(X, 4, welsch, 0.8), 3)
     # The test notices a wrong neighborhood or bandwidth.
     assert (p_value(drawn, expected, ordered=True) > SIGNIFICANCE) == bool(right)

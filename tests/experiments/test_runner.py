@@ -2,15 +2,16 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from reproducing import reproduce
 
-from experiments import benchmarks, paper, runner
-from experiments.pages import Page
+from experiments import paper, runner
 from experiments.runner import (
     KINDS,
     Experiment,
@@ -173,6 +174,15 @@ def test_cases_without_their_data_or_package_are_left_out(tmp_path, capsys, erro
         reproduce(failing(0, error)[0], tmp_path / "other", Settings())
 
 
+def test_too_few_runs_for_a_page_are_an_error(tmp_path):
+    def show(rows, settings, page):
+        page.text(str({row["k"]: row for row in rows}[50]))
+
+    incomplete = replace(failing(1, MissingDataError("no digits"))[0], show=show)
+    with pytest.raises(ValueError, match=r"squares\.csv has too few .* 1 runs \*\*of 6"):
+        reproduce(incomplete, tmp_path, Settings())
+
+
 def test_what_is_foregone_is_not_run(tmp_path):
     def foregone(case, rows):
         return {"square": None} if case["seed"] == 1 else {} if case["seed"] == 2 else None
@@ -182,11 +192,6 @@ def test_what_is_foregone_is_not_run(tmp_path):
     assert ran == CASES[:2]
     assert [row["square"] for row in found.rows] == [625, 2500, None, None]
     assert "`make squares`: 4 runs in" in found.text
-
-
-def test_quick_pages_say_so(tmp_path):
-    text = " ".join(reproduce(SQUARES, tmp_path, Settings(quick=True)).text.split())
-    assert "Its numbers are not to be compared with others." in text
 
 
 def test_missing_data_says_what_to_do(tmp_path):
@@ -281,28 +286,24 @@ def test_committed_results_are_found_and_say_where_they_come_from(kind, name):
         assert re.fullmatch(r"[0-9a-f]{10}( with changes)?", state["commit"])
 
 
-@pytest.mark.parametrize("name", benchmarks.NAMES)
-def test_committed_pages_of_benchmarks_are_those_of_the_results(name, tmp_path):
-    experiment, found = committed("bench", name)
-    (tmp_path / f"{name}.json").write_bytes(found.path.read_bytes())
-    copy = Results(tmp_path / f"{name}.json", experiment.parameters)
-    written = runner.show(experiment, copy, Settings(), f"make bench ONLY={name}")
-    assert written.read_text("utf-8") == found.path.with_suffix(".md").read_text("utf-8")
+# The pictures of the other one draw ten million points again.
+SHOWN = [known for known in ALL if known != ("paper", "neighbors")]
 
 
-OVERVIEW = DOCS / "paper.md"
-
-
-@pytest.mark.parametrize("name", re.findall(r"<!-- (\w+) -->", OVERVIEW.read_text("utf-8")))
-def test_the_overview_has_the_tables_of_the_committed_runs(name, tmp_path):
-    experiment, found = committed("paper", name)
-    copy = tmp_path / "paper.md"
-    copy.write_text(OVERVIEW.read_text("utf-8"), "utf-8")
-    page = Page(tmp_path, name, experiment.title)
-    rows = [row for row in found.find(list(experiment.cases(Settings()))) if row is not None]
-    experiment.brief(rows, Settings(), page)
-    page.write_into(copy)
-    assert copy.read_bytes() == OVERVIEW.read_bytes(), "write the pages again, with --render"
+@pytest.mark.parametrize(("kind", "name"), SHOWN)
+def test_committed_pages_and_the_overview_are_those_of_the_results(
+    kind, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
+    experiment, found = committed(kind, name)
+    folder = tmp_path / found.path.parent.name
+    folder.mkdir()
+    copy = Results(Path(shutil.copy(found.path, folder)), experiment.parameters)
+    overview = Path(shutil.copy(DOCS / "paper.md", tmp_path))
+    written = runner.show(experiment, copy, Settings(), f"make {KINDS[kind][0]} ONLY={name}")
+    for page in (written, overview):
+        committed_page = DOCS / page.relative_to(tmp_path)
+        assert page.read_text("utf-8") == committed_page.read_text("utf-8"), "use --render"
 
 
 def test_private_parts_of_the_library_are_imported_in_one_place():

@@ -189,35 +189,21 @@ def test_of_many_copies_only_the_lowest_rows_are_read(rng):
         assert set(members) == set(rows[q])
 
 
-def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
+def test_a_scan_holds_one_block_of_points_at_once(rng, calls, monkeypatch):
     """Products are taken with bounded blocks, whatever the number of points."""
     monkeypatch.setattr(products, "SCAN_BYTES", 32 * (40 + 64) * 8)
-    shapes = []
-
-    def sift(products, *rest):
-        shapes.append(products.shape)
-        return original(products, *rest)
-
-    original = candidates.sift
-    monkeypatch.setattr(candidates, "sift", sift)
+    sifted = calls(candidates, "sift")
     points = rng.normal(size=(1000, 40))
     ProductIndex(points).search(points[:17], 30)
     # Queries are filled up to a whole tile.
-    assert shapes == [(32, 32)] * 31 + [(32, 8)]
+    assert [products.shape for products, *_ in sifted] == [(32, 32)] * 31 + [(32, 8)]
 
 
-def test_copies_take_two_passes_at_most(rng, monkeypatch):
+def test_copies_take_two_passes_at_most(rng, calls):
     """Most of the points are one: their distances differ from 0 by rounding only."""
     points = rng.normal(size=(5000, 20)).astype(np.float32) + 3
     points[::2] = points[0]
-    passes = []
-
-    def candidates(self, *arguments):
-        passes.append(1)
-        return original(self, *arguments)
-
-    original = ProductIndex._candidates
-    monkeypatch.setattr(ProductIndex, "_candidates", candidates)
+    passes = calls(ProductIndex, "_candidates")
     check(SEARCHES["products"], points, points[:10], 60)
     # Each of two calls.
     assert len(passes) <= 4

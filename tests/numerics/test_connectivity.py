@@ -1,6 +1,5 @@
 """Bridges: a minimum spanning tree of the components, found without a k x k matrix."""
 
-import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -124,12 +123,9 @@ def test_explicit_zeros_are_edges():
 
 
 @pytest.mark.parametrize("dimension", [3, 20])
-def test_memory_stays_far_below_k_squared(dimension):
+def test_memory_stays_far_below_k_squared(dimension, peak_memory):
     k = 6000
     points = np.random.default_rng(5).normal(size=(k, dimension))
     adjacency = chains((points[:, 0] > 0).astype(int))
-    tracemalloc.start()
-    bridge_components(adjacency, points)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, peak = peak_memory(bridge_components, adjacency, points)
     assert peak < 8 * k**2 / 4

@@ -59,16 +59,9 @@ def test_blas_gets_its_threads_back_after_calls_that_overlap():
 
 
 @pytest.fixture
-def submitted(monkeypatch):
+def submitted(calls):
     """A list of what was given to threads."""
-    tasks = []
-
-    def submit(pool, task, *args, submit=ThreadPoolExecutor.submit):
-        tasks.append(task)
-        return submit(pool, task, *args)
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-    return tasks
+    return calls(ThreadPoolExecutor, "submit")
 
 
 def assert_same_bits(results):

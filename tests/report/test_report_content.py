@@ -1,7 +1,5 @@
 """What is computed for a page."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,7 +75,7 @@ def test_a_file_gives_the_same_as_its_array(fitted, roll, tmp_path):
     assert [column.name for column in content.columns] == ["x", "y", "z"]
 
 
-def test_memory_does_not_grow_with_the_points(tmp_path, rng):
+def test_memory_does_not_grow_with_the_points(tmp_path, rng, peak_memory):
     """Twice the points, from a file in several blocks, take no more at the peak."""
     X = rng.normal(size=(200_000, 16)).astype(np.float32)
     # One thread, since what several hold at once is up to chance.
@@ -87,11 +85,9 @@ def test_memory_does_not_grow_with_the_points(tmp_path, rng):
     for name, repeats in (("short", 2), ("long", 4)):
         path = tmp_path / f"{name}.npy"
         np.save(path, np.concatenate([X] * repeats))
-        tracemalloc.start()
         source = tp.open_source(path)
-        sample = draw_sample(emb._subject(), source, 1000)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        sample, peak = peak_memory(draw_sample, emb._subject(), source, 1000)
+        peaks.append(peak)
         assert sample.images[0].counts.sum() + sample.images[0].outside == source.n
     assert peaks[1] < 1.5 * peaks[0]
 

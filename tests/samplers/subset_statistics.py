@@ -61,6 +61,11 @@ def repulsions(X, m, repulsion, bandwidth):
     return factors
 
 
+def welsch(distances, sigma):
+    """The paper's repulsion function, by its definition."""
+    return 1 - np.exp(-(distances**2) / (2 * sigma**2))
+
+
 def algorithm_2(factors, k, rng):
     """One draw of k landmarks, line by line."""
     D, J = np.ones(len(factors)), []

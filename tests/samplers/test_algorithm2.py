@@ -123,26 +123,14 @@ def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
         assert draw(index(points), *SETTINGS[setting]) == expected, name
 
 
-@pytest.fixture
-def compared(monkeypatch):
-    """A list of the numbers of proposals that are compared with landmarks."""
-    numbers, original = [], DrawnLandmarks.log_weights
-
-    def log_weights(drawn, points, rows, thresholds):
-        numbers.append(len(points))
-        return original(drawn, points, rows, thresholds)
-
-    monkeypatch.setattr(DrawnLandmarks, "log_weights", log_weights)
-    return numbers
-
-
-def test_after_many_rejections_fewer_proposals_are_compared(compared, monkeypatch):
+def test_after_many_rejections_fewer_proposals_are_compared(calls, monkeypatch):
     """The weights of all points reject most of them."""
+    compared = calls(DrawnLandmarks, "log_weights")
     monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     points = np.random.default_rng(0).normal(size=(5000, 3))
     _, n_proposals = draw(TreeIndex(points), 60, 5000, 5.0)
     # 0.74 times as many; without the weights of all points it was 2.1 times.
-    assert sum(compared) < n_proposals
+    assert sum(len(points) for _, points, *_ in compared) < n_proposals
 
 
 def of_distance(distance, bandwidth):
@@ -242,9 +230,9 @@ def test_duplicates_are_searched_once(mostly_one_point):
 
 @pytest.mark.parametrize("kind", ["race", "tree", "products"])
 def test_a_draw_from_mostly_one_point_searches_little_more_than_the_landmarks(
-    kind, mostly_one_point, compared, monkeypatch
+    kind, mostly_one_point, calls, monkeypatch
 ):
-    X = mostly_one_point
+    X, compared = mostly_one_point, calls(DrawnLandmarks, "log_weights")
     if kind != "race":
         monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     index = ProductIndex(X) if kind == "products" else TreeIndex(X)
@@ -253,5 +241,5 @@ def test_a_draw_from_mostly_one_point_searches_little_more_than_the_landmarks(
     assert len(np.unique(landmarks, axis=0)) == 100
     assert index.n_searches < 140
     # Proposals are rejected without a look at their points.
-    assert sum(compared) < 1000
+    assert sum(len(points) for _, points, *_ in compared) < 1000
     assert (landmarks == 0.5).all(axis=1).sum() == 1

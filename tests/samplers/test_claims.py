@@ -1,7 +1,6 @@
 """The claims about speed, guarded by counting instead of by a clock."""
 
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numba
@@ -128,11 +127,8 @@ def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
         (tp.RPCholesky(200, random_state=0, n_jobs=2), 300_000, 60e6),
     ],
 )
-def test_samplers_memory_is_a_few_numbers_a_point(sampler, n, most):
+def test_samplers_memory_is_a_few_numbers_a_point(sampler, n, most, peak_memory):
     X = make_swiss_roll(n, dtype=np.float32, random_state=0)[0]
     sampler.fit(X[:1000])
-    tracemalloc.start()
-    sampler.fit(X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    _, peak = peak_memory(sampler.fit, X)
     assert peak < most

@@ -16,6 +16,7 @@ from subset_statistics import (
     determinant,
     repulsions,
     subsets,
+    welsch,
 )
 
 import trigpoint as tp
@@ -31,10 +32,6 @@ M = 4
 
 def kernel(X, sigma):
     return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
-
-
-def welsch(distances, sigma):
-    return 1 - np.exp(-(distances**2) / (2 * sigma**2))
 
 
 def ordered_draws(sigma):

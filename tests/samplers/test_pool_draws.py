@@ -132,14 +132,6 @@ def test_coinciding_landmarks_are_left_out_with_a_note(rng):
         tp.select(X, tp.Uniform(30, random_state=0))
 
 
-def test_none_takes_every_distinct_point_of_data_with_few(rng, small_pools):
-    X = np.repeat(rng.normal(size=(40, 3)), 100, axis=0)
-    landmarks, _ = chosen(None, X)
-    assert len(landmarks.points) == 40
-    with pytest.raises(ValueError, match="all 4,000 points coincide"):
-        chosen(None, X * 0)
-
-
 def test_a_projected_pool_gives_landmarks_in_the_projection(X):
     pool = Pool(X)
     reduced = pool.reduced(3, np.random.default_rng(0), 1)

@@ -216,7 +216,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
         return
     try:
         values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise _no_number(name, values, error) from None
     if holds_text(values):
         raise ParameterValueError(
@@ -265,7 +265,7 @@ def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterErro
 def _is_number(value: Any) -> bool:
     try:
         return np.asarray(value).astype(np.float64).ndim == 0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

@@ -81,7 +81,7 @@ def pool_for(
     include = None
     if _kind(landmarks) == "given":
         given = _as_given(landmarks)
-        include = _row_numbers(landmarks, given, source.n) if given.ndim == 1 else None
+        include = _row_numbers(given, source.n) if given.ndim == 1 else None
     k = planned_landmarks(landmarks, default)
     return draw_pool(source, space, k, rng, per_landmark=per_landmark, include=include)
 
@@ -283,9 +283,9 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
     """Return landmarks given as row numbers or as points."""
     given = _as_given(landmarks)
     if given.ndim == 1:
-        chosen = _rows(pool, pool.places(_row_numbers(landmarks, given, pool.n)))
+        chosen = _rows(pool, pool.places(_row_numbers(given, pool.n)))
     else:
-        chosen = _given_points(landmarks, given, pool)
+        chosen = _given_points(given, pool)
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):
         raise ParameterValueError(
@@ -296,7 +296,7 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
     return chosen
 
 
-def _row_numbers(landmarks: Any, given: np.ndarray, n: int) -> np.ndarray:
+def _row_numbers(given: np.ndarray, n: int) -> np.ndarray:
     check_n_landmarks(len(given), n)
     if given.min() < 0 or given.max() >= n:
         raise ParameterValueError(
@@ -307,7 +307,7 @@ def _row_numbers(landmarks: Any, given: np.ndarray, n: int) -> np.ndarray:
     return given.astype(np.int64)
 
 
-def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
+def _given_points(given: np.ndarray, pool: Pool) -> Landmarks:
     points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
     if points.shape[1] != pool.n_columns:
         raise ParameterValueError(

@@ -176,7 +176,7 @@ class Windows:
 
     Parameters
     ----------
-    index, k, m, repulsion, n_threads, queries_at_once
+    index, k, m, repulsion, n_threads
         As for `LandmarkDraw`.
     found : list of Neighborhoods
         Neighborhoods of the landmarks drawn so far; the draw appends to it.
@@ -190,7 +190,6 @@ class Windows:
         repulsion: Repulsion,
         found: list[Neighborhoods],
         n_threads: int,
-        queries_at_once: int | None,
     ) -> None:
         self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
         n, n_features = index.points.shape
@@ -205,7 +204,7 @@ class Windows:
         self._n_repelled = 0
         # Duplicates of landmarks that have more duplicates than neighbors.
         self._excluded = np.zeros(n, dtype=bool)
-        self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
+        self._queries_at_once = max(1, min(index.together, k // 8))
         # Examined proposals are compared in pairs: fewer of them if there are very many columns.
         affordable = block_rows(8 * n_features)
         self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, affordable))
@@ -274,7 +273,6 @@ class LandmarkDraw:
     repulsion : Repulsion
     rng : Generator
     n_threads : int, default=1
-    queries_at_once : int or None, default=None
 
     Attributes
     ----------
@@ -297,7 +295,6 @@ class LandmarkDraw:
         rng: np.random.Generator,
         *,
         n_threads: int = 1,
-        queries_at_once: int | None = None,
     ) -> None:
         self._index, self._k, self._rng = index, k, rng
         self._n = index.points.shape[0]
@@ -308,7 +305,7 @@ class LandmarkDraw:
         if index.name == "tree" and repulsion.is_compiled and self._n <= RACE_UP_TO:
             self.decider = Race(index, m, repulsion)
         else:
-            self.decider = Windows(index, k, m, repulsion, self.found, n_threads, queries_at_once)
+            self.decider = Windows(index, k, m, repulsion, self.found, n_threads)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         decider, patience = self.decider, min(self._n, _PATIENCE)

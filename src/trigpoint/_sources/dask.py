@@ -32,7 +32,8 @@ from trigpoint._sources.choosing import choose_columns, refuse_key
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
 
-# Larger models (in bytes) are scattered to distributed workers, so that the graph stays small.
+# Larger models (in bytes) are sent to distributed workers in parts of this size: Dask warns of
+# large graphs.
 _MODEL_IN_GRAPH = 4 * 2**20
 
 _TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
@@ -189,10 +190,15 @@ def _coordinates(
 
 
 def _shared(job: Any) -> Any:
-    """Share a model between the tasks of a graph; scatter a large one to the workers."""
+    """Share a model between the tasks of a graph.
+
+    Parts of a large one are results of tasks, which Dask repeats if the workers that hold them are
+    lost. Scattered data would be gone.
+    """
     import dask
 
-    if len(pickle.dumps(job, protocol=5)) > _MODEL_IN_GRAPH:
+    name, stored = f"trigpoint-model-{uuid.uuid4().hex}", pickle.dumps(job, protocol=5)
+    if len(stored) > _MODEL_IN_GRAPH:
         try:
             from distributed import get_client
 
@@ -200,9 +206,17 @@ def _shared(job: Any) -> Any:
         except (ImportError, ValueError):
             pass
         else:
-            # A copy on every worker survives the loss of any worker.
-            return dask.delayed(client.scatter(job, broadcast=True, hash=False))
-    return dask.delayed(job, name=f"trigpoint-model-{uuid.uuid4().hex}", traverse=False)
+            parts = [
+                client.submit(bytes, stored[part], pure=False)
+                for part in row_blocks(len(stored), _MODEL_IN_GRAPH)
+            ]
+            return dask.delayed(_joined)(parts, dask_key_name=name)
+    return dask.delayed(job, name=name, traverse=False)
+
+
+def _joined(parts: Sequence[bytes]) -> Any:
+    """Restore a model from its parts."""
+    return pickle.loads(b"".join(parts))
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
