@@ -7,11 +7,10 @@ from scipy.spatial import procrustes
 import trigpoint._layout
 from trigpoint._kernels.forces import TOGETHER, calibrate, repel
 from trigpoint._layout import (
-    _EARLY,
     _EVERY,
     _LONGEST_STEP,
     _MOMENTUM,
-    _STEP,
+    _PHASES,
     START_RADIUS,
     affinities,
     layout,
@@ -232,14 +231,15 @@ def slow_layout(joint, masses, points, exaggeration, n_iter):
     """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
     shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
     for step in range(n_iter):
-        early = [factor for share, factor in _EARLY if step < share * n_iter]
-        strength = max([exaggeration, *early[:1]])
+        phase = sum(step >= share * n_iter for share, _, _ in _PHASES)
+        _, early, length = _PHASES[phase]
+        strength = max(exaggeration, early)
         differences, kernel = pairs(points)
         attraction = -np.einsum("ij,ijc->ic", joint * kernel, differences) / shares[:, None]
         if step % _EVERY == 0:
             repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
             repulsion /= shares @ kernel @ shares
-        velocities = _MOMENTUM * velocities + _STEP * (attraction + repulsion / strength)
+        velocities = _MOMENTUM * velocities + length * (attraction + repulsion / strength)
         lengths = np.linalg.norm(velocities, axis=1, keepdims=True)
         velocities = np.where(lengths > _LONGEST_STEP, _LONGEST_STEP / lengths, 1) * velocities
         n_limited += np.count_nonzero(lengths > _LONGEST_STEP)
@@ -263,16 +263,17 @@ def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monk
 
 def test_attraction_is_never_less_than_asked_for(rng):
     """Early exaggeration falls to that of the user, and where it is lower, has no effect."""
-    factors = [factor for _, factor in _EARLY]
+    factors = [factor for _, factor, _ in _PHASES]
     assert factors == sorted(factors, reverse=True)
-    assert min(factors) > 1
+    assert factors[-1] == 1
     points, masses = rng.normal(size=(90, 4)), np.ones(90)
     joint, start = among(points, masses, 5.0), principal_start(points, masses, 2, rng)
     most = max(factors)
     found = layout(joint, masses, start, exaggeration=most, n_iter=20)
     expected, _ = slow_layout(joint.toarray(), masses, start, most, 20)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(trigpoint._layout, "_EARLY", ())
+        plain = [(share, 1.0, length) for share, _, length in _PHASES]
+        patched.setattr(trigpoint._layout, "_PHASES", plain)
         np.testing.assert_array_equal(
             layout(joint, masses, start, exaggeration=most, n_iter=20), found
         )
