@@ -98,7 +98,7 @@ def slow_places(points, landmarks, positions):
 def test_places_by_definition(k, n_components, rng):
     landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
     points = np.concatenate([rng.normal(size=(40, 3)), landmarks + 0.05 * rng.normal(size=(k, 3))])
-    found, is_far = MapExtension.prepare(landmarks, positions)(points)
+    found, is_far = MapExtension(landmarks, positions)(points)
     n_far = is_far.sum()
     np.testing.assert_allclose(found, slow_places(points, landmarks, positions), atol=1e-12)
     assert n_far == 0
@@ -109,7 +109,7 @@ def test_places_scale_with_the_map(rng):
     landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     positions[:15] = positions[0]
     points = rng.normal(size=(100, 3))
-    small, large = (MapExtension.prepare(landmarks, scale * positions) for scale in (2.0**-40, 1.0))
+    small, large = (MapExtension(landmarks, scale * positions) for scale in (2.0**-40, 1.0))
     np.testing.assert_array_equal(small(points)[0] * 2.0**40, large(points)[0])
 
 
@@ -121,7 +121,7 @@ def test_far_points_by_definition(rng):
     points[100:, :4] = X[160:, :4]
     projections, residual = projected(projection, landmarks)
     positions = rng.normal(size=(60, 2))
-    extension = MapExtension.prepare(projections, positions, projection, residual.max())
+    extension = MapExtension(projections, positions, projection, residual.max())
     _, is_far = extension(points)
     n_far = is_far.sum()
 
