@@ -41,6 +41,26 @@ def test_transform_and_evaluate_with_a_saved_model(model, capsys):
     assert values["quality"] == json.loads(expected)
 
 
+def test_a_map_of_many_columns_is_evaluated_in_its_projection(folder, rng, capsys, monkeypatch):
+    labels = np.repeat([0, 1, 2], 100)
+    X = (9 * rng.normal(size=(3, 70)))[labels] + rng.normal(size=(300, 70))
+    np.savez("wide.npz", X=X, y=labels)
+    options = "-o", "Y.npy", "--method", "map", "--save", "m.trig"
+    assert run("embed", "wide.npz::X", *options) == 0
+    evaluated = "evaluate", "m.trig", "wide.npz::X", "--labels", "wide.npz::y"
+    capsys.readouterr()
+    values = result(capsys, *evaluated)
+    assert values["landmarks"] == 300
+    # All rows are landmarks, but for rounding.
+    assert values["coverage_radius"] < 1e-4
+    assert values["trace_error"] == pytest.approx(0, abs=1e-6)
+    assert values["nearest_neighbor_accuracy"] > 0.95
+    monkeypatch.setattr(evaluate, "_MOST_LANDMARKS", 299)
+    assert result(capsys, *evaluated)["trace_error"] is None
+    assert run(*evaluated) == 0
+    assert "trace error" not in capsys.readouterr().out
+
+
 def test_evaluate_begins_with_the_verdict(model, capsys):
     capsys.readouterr()
     assert run("evaluate", "m.trig", "roll.npy") == 0
@@ -57,6 +77,7 @@ def test_evaluate_begins_with_the_verdict(model, capsys):
         ("Isomap(n_components=2)", "--method isomap -l 2"),
         ('eigenvectors="independent"', "--eigenvectors independent"),
         ("graph=KNNGraph(8)", "--neighbors 8"),
+        ('landmarks="all"', "--landmarks all"),
         ("n_components=5", "--components 5"),
         ("landmarks=4000", "--landmarks 4000"),
         (

@@ -19,6 +19,8 @@ from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 # Maximum points and bytes of the sample; more would not change the digits shown.
 _SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
 _ERROR_SAMPLE = 4_000
+# The trace error takes a matrix of all pairs of landmarks.
+_MOST_LANDMARKS = 10_000
 
 # With fewer than twice this many points, any number of classes is accepted.
 _FEW_CLASSES = 10
@@ -37,12 +39,16 @@ def run(options: argparse.Namespace) -> Result:
     rows = np.sort(rng.choice(n, min(n, _SAMPLE, max(affordable, 1)), replace=False))
     subject = model._subject()
     projection = getattr(model.model_.extension, "projection", None)
-    points, _ = projected(projection, subject.points(source, rows))
+    sample = subject.points(source, rows)
+    # In the space of the landmarks.
+    points, _ = projected(projection, sample)
     landmarks = model.landmarks_
     few = points[rng.choice(len(points), min(len(points), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(points, len(landmarks), rng)
     radii = [coverage_radius(points, landmarks, quantile=share) for share in (1.0, 0.95)]
-    error = float(nystrom_error(few, landmarks, bandwidth, relative=True))
+    error = None
+    if len(landmarks) <= _MOST_LANDMARKS:
+        error = float(nystrom_error(few, landmarks, bandwidth, relative=True))
     values: dict[str, Any] = {
         "model": str(options.model),
         "input": source.name,
@@ -61,11 +67,15 @@ def run(options: argparse.Namespace) -> Result:
         "landmarks": f"{len(landmarks):,}",
         "farthest point": f"{radii[0]:.4g} from its nearest landmark (95% are within "
         f"{radii[1]:.4g})",
-        "trace error": f"{error:.2%} of the kernel with bandwidth {bandwidth:.3g}",
+        **(
+            {}
+            if error is None
+            else {"trace error": f"{error:.2%} of the kernel with bandwidth {bandwidth:.3g}"}
+        ),
         **{name: line for name, line in quality.lines().items() if name != "measured on"},
     }
     if labels is not None:
-        accuracy = _accuracy(subject.coordinates(points), labels[rows], rng)
+        accuracy = _accuracy(subject.coordinates(sample), labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
     verdict = item(_as_options(quality.verdict), "", "")
@@ -77,7 +87,7 @@ def _as_options(verdict: str) -> str:
     for name, method in METHODS.items():
         verdict = re.sub(rf"\b{method}\(n_components=(\d+)\)", rf"--method {name} -l \1", verdict)
     verdict = re.sub(r"graph=KNNGraph\((\d+)\)", r"--neighbors \1", verdict)
-    verdict = re.sub(r'\b(eigenvectors|extension|graph)="(\w+)"', r"--\1 \2", verdict)
+    verdict = re.sub(r'\b(eigenvectors|extension|graph|landmarks)="(\w+)"', r"--\1 \2", verdict)
     # Parameters in parentheses belong to classes of other libraries.
     return re.sub(r"(?<!\()\b(?:n_)?(components|landmarks)=(\d+)", r"--\1 \2", verdict)
 
