@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.benchmarks.measuring import apart, measure
-from experiments.benchmarks.peers import MAPPERS, warm_up
+from experiments.benchmarks.methods import MAPPERS, warm_up
 from experiments.pages import Page, number, size
 from experiments.runner import Experiment, Row, Settings
 

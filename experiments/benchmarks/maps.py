@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart, measure, timed
-from experiments.benchmarks.peers import MAPPERS, Method, setups, warm_up
+from experiments.benchmarks.methods import MAPPERS, Method, setups, warm_up
 from experiments.pages import Page, grouped, mean, number, percent, score, size
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import knn_accuracy, rank_correlation

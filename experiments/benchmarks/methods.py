@@ -1,9 +1,8 @@
 """The compared methods, each behind one small function, set up as their documentation recommends.
 
 A selector takes the points, the number of landmarks and a seed, and returns landmarks. An embedder
-takes the points and a seed, and returns two coordinates for every row. A mapper returns a function
-that places new points in its map, too. Peers are imported inside their function: no process loads a
-peer that it does not measure.
+takes the points and a seed, and returns two coordinates for every row; a mapper takes a metric,
+too. Peers are imported inside their function: no process loads a peer that it does not measure.
 """
 
 from collections.abc import Callable
@@ -13,9 +12,6 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
-
-# Coordinates of the points, and what gives those of new points.
-Mapped = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -203,40 +199,54 @@ EMBEDDERS = {
 # Maps -----------------------------------------------------------------------------------------
 
 
-def _landmark_map(X: np.ndarray, seed: int, **options: Any) -> Mapped:
-    emb = tp.LandmarkMap(random_state=seed, **options).fit(X)
-    return emb.transform(X), emb.transform
+def _landmark_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return tp.LandmarkMap(metric=metric, random_state=seed).fit_transform(X)
 
 
-def _umap_map(X: np.ndarray, seed: int) -> Mapped:
-    from umap import UMAP
-
-    emb = UMAP()
-    return emb.fit_transform(X), emb.transform
+def _umap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return _umap(X, metric=metric)
 
 
-def _opentsne_map(X: np.ndarray, seed: int) -> Mapped:
+def _opentsne_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
     from openTSNE import TSNE
 
-    emb = TSNE(n_jobs=-1, random_state=seed).fit(X)
-    return np.asarray(emb), lambda new: np.asarray(emb.transform(new))
+    return np.asarray(TSNE(n_jobs=-1, metric=metric, random_state=seed).fit(X))
 
 
-def _pacmap_map(X: np.ndarray, seed: int) -> Mapped:
+def _pacmap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
     from pacmap import PaCMAP
 
-    emb = PaCMAP()
-    return emb.fit_transform(X), lambda new: emb.transform(new, basis=X)
+    return PaCMAP(distance=_ANGULAR[metric]).fit_transform(X)
 
+
+def _trimap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from trimap import TRIMAP
+
+    return TRIMAP(distance=_ANGULAR[metric], verbose=False).fit_transform(X)
+
+
+def _pca_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import normalize
+
+    return PCA(2, random_state=seed).fit_transform(normalize(X) if metric == "cosine" else X)
+
+
+def _random_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(len(X), 2))
+
+
+# Names of distances in PaCMAP and TriMap.
+_ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
 
 MAPPERS = {
     "LandmarkMap": Method("#1f77b4", "defaults", _landmark_map, COMPILED),
-    "LandmarkMap, refined": Method(
-        "#17becf", "`refine=200`", lambda X, seed: _landmark_map(X, seed, refine=200), COMPILED
-    ),
     "umap-learn": Method(
         "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED
     ),
     "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne_map),
     "PaCMAP": Method("#ff7f0e", "defaults, on all cores and without a seed", _pacmap_map, COMPILED),
+    "TriMap": Method("#9467bd", "defaults, on all cores and without a seed", _trimap_map, COMPILED),
+    "PCA": Method("#8c564b", "scikit-learn's, two components", _pca_map),
+    "random": Method("#7f7f7f", "random coordinates, for comparison", _random_map),
 }
