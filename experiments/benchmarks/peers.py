@@ -13,7 +13,7 @@ import numpy as np
 from experiments.benchmarks import point_sets
 from experiments.benchmarks.map_sets import MAP_SETS, load
 from experiments.benchmarks.measuring import apart, measure
-from experiments.benchmarks.methods import MAPPERS, warm_up
+from experiments.benchmarks.methods import COMPILED, MAPPERS, warm_up
 from experiments.pages import Page
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import map_scores
@@ -28,6 +28,8 @@ QUICK = ("digits",)
 NEIGHBORS = 10
 # Rows whose neighborhoods are compared, by the number of rows.
 QUERIES = ((SEVERAL, 1000), (100_000, 500), (10**9, 200))
+# Rows of the call before the measured one, for sets that need no others.
+FEW = 500
 # Rows whose coordinates are kept, to compare maps from different seeds.
 KEPT = 300
 
@@ -60,7 +62,8 @@ def run(case: Row, settings: Settings) -> Row:
     """Time, memory and scores of a map."""
     entry, method = MAP_SETS[case["data"]], MAPPERS[case["method"]]
     X = load(case["data"], settings)
-    warm_up(method, X, metric=entry.metric)
+    # Smaller sets take other functions in some methods, which are compiled on a few rows.
+    warm_up(method, X if len(X) >= COMPILED else X[:FEW], metric=entry.metric)
     Y, cost = measure(lambda: method.run(X, case["seed"], metric=entry.metric))
     return {**cost, **judged(X, Y, entry.metric), "shape": packed(Y)}
 
