@@ -236,6 +236,9 @@ def _random_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarr
     return np.random.default_rng(seed).normal(size=(len(X), 2))
 
 
+# Mappers that need one run only.
+DETERMINISTIC = ("PCA", "random")
+
 # Names of distances in PaCMAP and TriMap.
 _ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
 
