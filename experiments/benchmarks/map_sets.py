@@ -108,7 +108,7 @@ def _genes(settings: Settings) -> np.ndarray:
     """Counts of genes in immune cells that celltypist ships, normalized and in logarithms."""
     path = _shipped("celltypist", "data", "samples", "sample_cell_by_gene.csv")
     lines = path.read_text().splitlines()[1:]
-    counts = np.array([line.split(",")[1:] for line in lines], dtype=np.float64)
+    counts = np.array([np.fromstring(line.partition(",")[2], sep=",") for line in lines])
     rates = np.log1p(1e4 * counts / counts.sum(axis=1, keepdims=True))
     return rates[:, np.argsort(rates.var(axis=0))[-2000:]]
 
