@@ -12,16 +12,13 @@ import numpy as np
 from experiments.benchmarks.judging import SEVERAL, judged, packed
 from experiments.benchmarks.map_sets import MAP_SETS, load
 from experiments.benchmarks.measuring import apart, measure
-from experiments.benchmarks.methods import COMPILED, DETERMINISTIC, MAPPERS, warm_up
+from experiments.benchmarks.methods import DETERMINISTIC, MAPPERS, warm_up
 from experiments.benchmarks.peers_page import show
 from experiments.runner import Experiment, Row, Settings
 
 SEEDS = 3
-LIMIT, QUICK_LIMIT = 900, 120  # seconds
-QUICK = ("digits",)
-
-# Rows of the call before the measured one, for sets that need no others.
-FEW = 500
+QUICK_LIMIT = 120  # seconds, in which methods also compile
+QUICK = "digits", 1_000
 
 # Methods that would break the limit on sets larger than this, with the reason.
 LEFT_OUT = {"openTSNE": (100_000, "left out: about two minutes for 70,000 rows")}
@@ -29,13 +26,14 @@ LEFT_OUT = {"openTSNE": (100_000, "left out: about two minutes for 70,000 rows")
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every method on every set, small ones first, and once before any is repeated."""
-    names = QUICK if settings.quick else sorted(MAP_SETS, key=lambda name: MAP_SETS[name].n)
+    sizes = {name: entry.n for name, entry in MAP_SETS.items()}
+    listed = [QUICK] if settings.quick else sorted(sizes.items(), key=lambda item: item[1])
     for seed in settings.seeds(SEEDS, 1):
-        for name in names:
+        for name, n in listed:
             for method in MAPPERS:
-                once = method in DETERMINISTIC or MAP_SETS[name].n > SEVERAL
+                once = method in DETERMINISTIC or n > SEVERAL
                 if seed == 0 or not once:
-                    yield {"data": name, "n": MAP_SETS[name].n, "method": method, "seed": seed}
+                    yield {"data": name, "n": n, "method": method, "seed": seed}
 
 
 def foregone(case: Row, rows: Sequence[Row]) -> Row | None:
@@ -51,14 +49,13 @@ def foregone(case: Row, rows: Sequence[Row]) -> Row | None:
 def run(case: Row, settings: Settings) -> Row:
     """Time, memory and scores of a map."""
     entry, method = MAP_SETS[case["data"]], MAPPERS[case["method"]]
-    X = load(case["data"], settings)
+    X = load(case["data"], settings)[: case["n"]]
     if not settings.quick:
-        # Small sets take other functions in some methods, which are compiled on a few rows.
-        warm_up(method, X if len(X) >= COMPILED else X[:FEW], metric=entry.metric)
+        warm_up(method, X, metric=entry.metric)
     Y, cost = measure(lambda: method.run(X, case["seed"], metric=entry.metric))
     return {**cost, **judged(X, Y, entry.metric), "shape": packed(Y)}
 
 
 EXPERIMENT = Experiment(
-    "peers", "Maps", cases, apart(run, LIMIT, QUICK_LIMIT), show, foregone=foregone
+    "peers", "Maps", cases, apart(run, quick_limit=QUICK_LIMIT), show, foregone=foregone
 )

@@ -66,7 +66,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     for (name,), same in grouped(rows, "data").items():
         entry = MAP_SETS[name]
         part = "held out" if entry.held_out else "used to choose rules"
-        page.heading(f"{entry.title}, n = {entry.n:,} ({entry.kind}, {part})")
+        page.heading(f"{entry.title}, n = {same[0]['n']:,} ({entry.kind}, {part})")
         _table(same, tables[name], page)
     page.text("Settings:")
     page.items(setups(MAPPERS))
