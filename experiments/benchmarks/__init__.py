@@ -14,5 +14,4 @@ NAMES = {
     "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
     "embedding": "embeddings into the plane beside peers",
     "peers": "maps beside UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
-    "memory_map": "a hundred million points from file to file",
 }

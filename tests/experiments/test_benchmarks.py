@@ -111,7 +111,6 @@ SMALL = {
         for name in ("LandmarkMap", "PCA", "random")
         for seed in range(2)
     ],
-    "memory_map": [{"n": 6000}],
 }
 
 
