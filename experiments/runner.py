@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 # Recorded with the results, where they are installed.
 PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba", "umap-learn", "pynndescent")
-PACKAGES += ("phate", "geosketch", "faiss-cpu", "dppy", "openTSNE", "pacmap")
+PACKAGES += ("phate", "geosketch", "faiss-cpu", "dppy", "openTSNE", "pacmap", "trimap")
 
 # Significant digits of measurements: no page shows more.
 DIGITS = 6

@@ -1,7 +1,7 @@
 """Benchmarks against commonly used tools, one file per group.
 
-Besides the groups, `data` and `collection` have the points, `peers` the methods, `measuring` the
-processes that cases run in, and `plots` what the pictures share.
+Besides the groups, `point_sets`, `collection` and `map_sets` have the points, `methods` what is
+compared, `measuring` the processes that cases run in, and `plots` what the pictures share.
 """
 
 # With what each is about.
@@ -13,7 +13,5 @@ NAMES = {
     "defaults": "the default settings beside a grid of others, on many data sets",
     "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
     "embedding": "embeddings into the plane beside peers",
-    "maps": "maps beside UMAP, t-SNE and PaCMAP",
-    "map_speed": "maps of up to ten million points",
-    "memory_map": "a hundred million points from file to file",
+    "peers": "maps beside UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
 }

@@ -56,7 +56,7 @@ def _points(make: Callable[..., tuple], known: bool, **options: Any) -> "Entry":
     return Entry(lambda settings: (make(SIZE, random_state=0, **options)[0], None), known)
 
 
-def _scaled(X: np.ndarray) -> np.ndarray:
+def scaled(X: np.ndarray) -> np.ndarray:
     """Columns of a table, brought to the same scale."""
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
@@ -133,7 +133,7 @@ def _copula(rng: np.random.Generator) -> Labeled:
     normal = rng.normal(size=(SIZE, 6)) @ rng.normal(size=(6, 30)) + rng.normal(size=(SIZE, 30))
     normal /= normal.std(axis=0)
     X = np.concatenate([normal[:, :10], np.exp(normal[:, 10:20]), np.tanh(normal[:, 20:])], axis=1)
-    return _scaled(X), None
+    return scaled(X), None
 
 
 def _chirps(rng: np.random.Generator) -> Labeled:
@@ -170,7 +170,7 @@ def _arms(rng: np.random.Generator) -> Labeled:
 def _measured(load: Callable, settings: Settings) -> Labeled:
     """A table of measurements that scikit-learn ships, in columns of the same scale."""
     X, labels = load(return_X_y=True)
-    return _scaled(X), labels
+    return scaled(X), labels
 
 
 def _photos(rng: np.random.Generator) -> Labeled:
@@ -189,7 +189,7 @@ def _river(file: str, settings: Settings) -> Labeled:
 
     with as_file(files("river") / "datasets" / file) as path:
         table = pd.read_csv(path)
-    return _scaled(table.iloc[:, :-1].to_numpy(np.float64)), table.iloc[:, -1].to_numpy()
+    return scaled(table.iloc[:, :-1].to_numpy(np.float64)), table.iloc[:, -1].to_numpy()
 
 
 # In the folder of the real data ---------------------------------------------------------------
@@ -237,7 +237,7 @@ COLLECTION = {
     "tube": _made(_tube, known=False),
     "phishing": Entry(partial(_river, "phishing.csv.gz"), known=False, few=True),
     "diabetes": Entry(
-        lambda s: (_scaled(datasets.load_diabetes(return_X_y=True, scaled=False)[0]), None),
+        lambda s: (scaled(datasets.load_diabetes(return_X_y=True, scaled=False)[0]), None),
         known=False,
         few=True,
     ),

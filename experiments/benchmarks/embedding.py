@@ -6,11 +6,11 @@ import numpy as np
 
 from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import apart, foregone, measure
-from experiments.benchmarks.peers import EMBEDDERS, setups, warm_up
+from experiments.benchmarks.methods import EMBEDDERS, setups, warm_up
 from experiments.benchmarks.plots import growth_lines
 from experiments.pages import Page, grouped, legend_below, number, percent, score, size
 from experiments.runner import Experiment, Row, Settings
-from trigpoint.metrics import coordinate_recovery, knn_accuracy, neighbor_preservation
+from trigpoint.metrics import coordinate_recovery, knn_accuracy, map_scores
 
 SAMPLE = 5000
 NEIGHBORS = 15
@@ -40,8 +40,8 @@ def run(case: Row, settings: Settings) -> Row:
 def _on_roll(Y: np.ndarray, intrinsic: np.ndarray) -> Row:
     rows = point_sets.sample_rows(len(Y), SAMPLE)
     length, height = coordinate_recovery(Y[rows], intrinsic[rows])
-    kept = neighbor_preservation(intrinsic[rows], Y[rows], n_neighbors=NEIGHBORS)
-    return {"length": length, "height": height, "kept": kept}
+    found = map_scores(intrinsic[rows], Y[rows], n_neighbors=NEIGHBORS, n_queries=None)
+    return {"length": length, "height": height, "kept": found.neighbors_preserved}
 
 
 def _on_digits(Y: np.ndarray, digits: np.ndarray) -> Row:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from experiments.benchmarks import point_sets
 from experiments.benchmarks.measuring import ONE_SEED_FROM, apart, foregone, measure
-from experiments.benchmarks.peers import SELECTORS, setups, warm_up
+from experiments.benchmarks.methods import SELECTORS, setups, warm_up
 from experiments.benchmarks.plots import growth_lines, logarithmic
 from experiments.pages import (
     Page,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree, procrustes
+from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -412,7 +413,7 @@ def test_surfaces_keep_their_large_shape_with_any_seed():
         for places in (intrinsic, maps[0])
     )
     # From principal components it is 0.69: the roll is cut.
-    assert tp.metrics.rank_correlation(on_the_surface, in_the_map) > 0.97
+    assert spearmanr(on_the_surface, in_the_map).statistic > 0.97
     assert procrustes(*maps)[2] < 0.02
 
 

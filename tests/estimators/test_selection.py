@@ -87,7 +87,7 @@ def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere, tmp_path):
     np.testing.assert_array_equal(coordinates, by_name.fit_transform(sphere))
     assert by_name.tried_ == {}
     # All points are looked at, as there are fewer than 2,000.
-    kept = tp.metrics.neighbor_preservation(sphere, coordinates, n_neighbors=10)
+    kept = tp.metrics.map_scores(sphere, coordinates, n_queries=None).neighbors_preserved
     assert emb.tried_[best] == pytest.approx(kept, abs=1e-9)
     emb.save(tmp_path / "model.trig")
     loaded = tp.load(tmp_path / "model.trig")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from scipy.stats import spearmanr
 from sklearn.neighbors import KNeighborsClassifier
 
 from trigpoint import metrics
@@ -62,12 +61,3 @@ def test_recovery_ignores_constant_axes_and_takes_a_sample(rng):
     fewer = metrics.coordinate_recovery(u, u, max_points=100)
     assert fewer[0] < metrics.coordinate_recovery(u, u)[0]
     np.testing.assert_array_equal(fewer, metrics.coordinate_recovery(u, u, max_points=100))
-
-
-def test_rank_correlation_is_spearmans(rng):
-    a, b = rng.normal(size=200).round(1), rng.normal(size=200)
-    b -= a
-    expected = abs(spearmanr(a, b).statistic)
-    assert 0.3 < expected < 1
-    assert metrics.rank_correlation(a, b) == pytest.approx(expected)
-    assert metrics.rank_correlation(a[:, None], np.exp(-a)) == 1

@@ -39,7 +39,8 @@ def test_figures_by_definition(rng, d, monkeypatch):
     found = compare_neighborhoods(X, Y, len(X))
     assert (found.n_neighbors, found.n_wide) == (10, 16)
     assert found.neighbors_kept == pytest.approx(slow_kept(X, Y, 10))
-    shares = [tp.metrics.neighbor_preservation(X, Y, n_neighbors=m) for m in (10, 16)]
+    scores = [tp.metrics.map_scores(X, Y, n_neighbors=m) for m in (10, 16)]
+    shares = [one.neighbors_preserved for one in scores]
     assert shares == pytest.approx([slow_kept(X, Y, m) for m in (10, 16)])
     assert found.neighbors_kept_wide == pytest.approx(slow_kept(X, Y, 16))
     by_pca = PCA(2).fit_transform(X)

@@ -9,7 +9,7 @@ import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._spaces import SPACES, Cosine, Space, Standardized, space_for
-from trigpoint.metrics import coverage_radius, neighbor_preservation
+from trigpoint.metrics import coverage_radius, map_scores
 
 
 class Hellinger:
@@ -245,8 +245,8 @@ def test_a_row_of_zeros_in_a_pool_has_its_number_in_the_data(rng, monkeypatch):
 def test_metrics_of_neighborhoods_by_direction(rng):
     X = vectors(rng)
     units, rows = by_hand(X), np.arange(0, 400, 20)
-    assert neighbor_preservation(X, units, metric="cosine") == 1.0
-    assert neighbor_preservation(X, units) < 0.9
+    assert map_scores(X, units, metric="cosine").neighbors_preserved == 1.0
+    assert map_scores(X, units).neighbors_preserved < 0.9
     assert coverage_radius(X, rows, metric="cosine") == coverage_radius(units, rows)
     assert coverage_radius(X, X[rows], metric="cosine") == coverage_radius(units, rows)
 

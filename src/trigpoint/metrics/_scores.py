@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import as_generator, check_choice, check_count
+from trigpoint._common.checks import as_generator, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._spaces import Cosine
 from trigpoint.metrics._checks import as_labels, as_matrix, check_same_length
 
 
@@ -90,50 +89,6 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     return np.asarray(classes[predicted])
 
 
-def neighbor_preservation(
-    X: Any, embedding: Any, *, n_neighbors: int = 15, metric: str = "euclidean"
-) -> float:
-    """Share of each point's nearest neighbors that are also nearest in the embedding.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        The points.
-    embedding : array-like of shape (n, l)
-        Coordinates of the points in the embedding.
-    n_neighbors : int, default=15
-        Number of nearest neighbors of each point to compare.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between the points of `X`; in the embedding it is always Euclidean.
-
-    Returns
-    -------
-    share : float
-        From 0 to 1; a random embedding scores about ``n_neighbors / (n - 1)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> neighbor_preservation(X, 10 * X)
-    1.0
-    """
-    X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
-    check_same_length("X", X, "embedding", Y)
-    if check_choice("metric", metric, ("euclidean", "cosine")) == "cosine":
-        X = Cosine()(X)
-    n_neighbors = check_count(
-        "n_neighbors", n_neighbors, high=len(X) - 1, why=f"there are {len(X)} points"
-    )
-    near, kept = (nearest(points, points, n_neighbors + 1)[1] for points in (X, Y))
-    own = np.arange(len(X))[:, None]
-    shared = np.zeros(len(X), dtype=np.int64)
-    for column in near.T:
-        shared += ((kept == column[:, None]) & (column[:, None] != own)).any(axis=1)
-    # A point may be missing from its own neighbors if others coincide with it.
-    return float(min(1.0, shared.mean() / n_neighbors))
-
-
 def coordinate_recovery(
     embedding: Any,
     intrinsic: Any,
@@ -199,45 +154,6 @@ def coordinate_recovery(
         _, neighbors = nearest(Y[known], Y[predicted], n_neighbors)
         errors += np.square(u[known][neighbors].mean(axis=1) - u[predicted]).sum(axis=0)
     return np.asarray(1.0 - errors / deviations)
-
-
-def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
-    """Absolute rank correlation (Spearman's rho) of an embedding axis with a true coordinate.
-
-    Parameters
-    ----------
-    embedding_column, coordinate : array-like of shape (n,)
-        The two columns to compare.
-
-    Returns
-    -------
-    correlation : float
-        From 0 to 1; 1 if one is a monotone function of the other, increasing or decreasing.
-
-    Examples
-    --------
-    >>> rank_correlation([1.0, 2.0, 3.0, 4.0], [0.0, -1.0, -8.0, -27.0])
-    1.0
-    """
-    # Imported here because it is slow and needed only here.
-    from scipy.stats import rankdata
-
-    columns = []
-    for name, values in (("embedding_column", embedding_column), ("coordinate", coordinate)):
-        column = as_matrix(name, values, column=True)
-        if column.shape[1] != 1:
-            raise ParameterValueError(
-                f"{name} has shape {column.shape}: pass one column at a time", name
-            )
-        if np.ptp(column) == 0:
-            raise ParameterValueError(
-                f"{name} is constant and has no ranks to compare: pass a column that varies", name
-            )
-        columns.append(column)
-    check_same_length("embedding_column", columns[0], "coordinate", columns[1])
-    ranks = np.stack([rankdata(column[:, 0]) for column in columns])
-    # Rounding may push a perfect correlation slightly above 1.
-    return min(1.0, float(abs(np.corrcoef(ranks)[0, 1])))
 
 
 def _standardized(Y: np.ndarray) -> np.ndarray:

@@ -1,0 +1,255 @@
+"""The compared methods, each behind one small function, set up as their documentation recommends.
+
+A selector takes the points, the number of landmarks and a seed, and returns landmarks. An embedder
+takes the points and a seed, and returns two coordinates for every row; a mapper takes a metric,
+too. Peers are imported inside their function: no process loads a peer that it does not measure.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import trigpoint as tp
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: its color, how it is set up as pages say it, and what runs it."""
+
+    colour: str
+    setup: str
+    run: Callable[..., Any]
+    # Rows of the call before the measured one, which imports and compiles.
+    warm_up_rows: int = 500
+    # Its landmarks are means of points, and need not be data points.
+    centres: bool = False
+
+
+# What numba compiles depends on the size of the data too: umap-learn searches neighbors
+# approximately, with other functions, from 4,096 points.
+COMPILED = 5000
+
+
+def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> Any:
+    """Call a method on a few rows, so that imports and compilation are not measured."""
+    rows = X[: method.warm_up_rows]
+    return method.run(rows, *(min(count, len(rows) // 10) for count in k), 0, **options)
+
+
+def setups(table: dict[str, Method]) -> list[str]:
+    """How each method of a table was set up."""
+    return [f"{name}: {method.setup}." for name, method in table.items()]
+
+
+# Landmarks ------------------------------------------------------------------------------------
+
+
+def _kmeans(X: np.ndarray, k: int, seed: int) -> np.ndarray:
+    from sklearn.cluster import KMeans
+
+    return KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
+
+
+def _mini_batch_kmeans(X: np.ndarray, k: int, seed: int) -> np.ndarray:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return MiniBatchKMeans(k, random_state=seed).fit(X).cluster_centers_
+
+
+def _seeding(X: np.ndarray, k: int, seed: int, **options: Any) -> np.ndarray:
+    from sklearn.cluster import kmeans_plusplus
+
+    return kmeans_plusplus(X, k, random_state=seed, **options)[0]
+
+
+def _faiss(X: np.ndarray, k: int, seed: int) -> np.ndarray:
+    import faiss
+
+    clustering = faiss.Kmeans(X.shape[1], k, seed=seed + 1)
+    clustering.train(X)
+    return clustering.centroids
+
+
+def _geosketch(X: np.ndarray, k: int, seed: int) -> np.ndarray:
+    from fbpca import pca
+    from geosketch import gs
+
+    reduced = X
+    if X.shape[1] > 100:
+        U, s, _ = pca(X, k=100)
+        reduced = U * s
+    return X[gs(reduced, k, seed=seed, replace=False)]
+
+
+def _exact_k_dpp(X: np.ndarray, k: int, seed: int, *, bandwidth: float) -> np.ndarray:
+    from dppy.finite_dpps import FiniteDPP
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    kernel = rbf_kernel(X.astype(np.float64), gamma=1 / (2 * bandwidth**2))
+    process = FiniteDPP("likelihood", L=kernel)
+    return X[process.sample_exact_k_dpp(size=k, random_state=seed)]
+
+
+SELECTORS = {
+    "trigpoint EfficientDPP": Method(
+        "#1f77b4",
+        "defaults, neighborhoods of m = 4 n/k points unless another m is stated",
+        lambda X, k, seed: tp.EfficientDPP(k, random_state=seed).fit(X).landmarks_,
+        COMPILED,
+    ),
+    "trigpoint EfficientDPP, refined": Method(
+        "#17becf",
+        "`refine=True`, otherwise defaults: it is not told the bandwidth of the error",
+        lambda X, k, seed: tp.EfficientDPP(k, refine=True, random_state=seed).fit(X).landmarks_,
+        COMPILED,
+    ),
+    "uniform": Method(
+        "#7f7f7f",
+        "`trigpoint.Uniform`, without replacement",
+        lambda X, k, seed: tp.Uniform(k, random_state=seed).fit(X).landmarks_,
+    ),
+    "scikit-learn KMeans": Method(
+        "#d62728", "`n_init=1`, otherwise defaults", _kmeans, centres=True
+    ),
+    "scikit-learn MiniBatchKMeans": Method("#ff9896", "defaults", _mini_batch_kmeans, centres=True),
+    "scikit-learn kmeans++": Method("#2ca02c", "`kmeans_plusplus`, defaults", _seeding),
+    "scikit-learn kmeans++, 1 trial": Method(
+        "#98df8a",
+        "`kmeans_plusplus(n_local_trials=1)`",
+        lambda X, k, seed: _seeding(X, k, seed, n_local_trials=1),
+    ),
+    "faiss Kmeans": Method(
+        "#9467bd",
+        "defaults, that is 25 iterations on at most 256 points per centre",
+        _faiss,
+        centres=True,
+    ),
+    "geosketch": Method(
+        "#8c564b",
+        "`gs(replace=False)`, on MNIST after 100 principal components (timed), as its guide says",
+        _geosketch,
+    ),
+    "DPPy exact k-DPP": Method(
+        "#e377c2",
+        "`FiniteDPP('likelihood').sample_exact_k_dpp`, Gaussian kernel as in the trace error",
+        _exact_k_dpp,
+    ),
+}
+
+# Embeddings -----------------------------------------------------------------------------------
+
+
+def _eigenmaps(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
+    return tp.LaplacianEigenmaps(landmarks=1000, random_state=seed, **options).fit_transform(X)
+
+
+def _spectral_embedding(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
+    from sklearn.manifold import SpectralEmbedding
+
+    return SpectralEmbedding(random_state=seed, **options).fit_transform(X)
+
+
+def _umap(X: np.ndarray, **options: Any) -> np.ndarray:
+    from umap import UMAP
+
+    return UMAP(**options).fit_transform(X)
+
+
+def _phate(X: np.ndarray, seed: int) -> np.ndarray:
+    from phate import PHATE
+
+    return PHATE(random_state=seed, verbose=0).fit_transform(X)
+
+
+EMBEDDERS = {
+    "trigpoint, leading": Method(
+        "#08306b",
+        '`LaplacianEigenmaps(landmarks=1000, eigenvectors="leading")`, as in the paper',
+        lambda X, seed: _eigenmaps(X, seed, eigenvectors="leading"),
+        COMPILED,
+    ),
+    "trigpoint, independent": Method(
+        "#17becf",
+        "`LaplacianEigenmaps(landmarks=1000)`: its defaults, with independent eigenvectors",
+        _eigenmaps,
+        COMPILED,
+    ),
+    "scikit-learn SpectralEmbedding": Method(
+        "#7b4173", "defaults, that is n/10 neighbors and ARPACK", _spectral_embedding
+    ),
+    "scikit-learn SpectralEmbedding, 15 neighbors": Method(
+        "#ce6dbd",
+        "`n_neighbors=15`, the number umap-learn takes, otherwise defaults",
+        lambda X, seed: _spectral_embedding(X, seed, n_neighbors=15),
+    ),
+    "umap-learn": Method(
+        "#637939", "defaults, on all cores and without a seed", lambda X, seed: _umap(X), COMPILED
+    ),
+    "umap-learn, seeded": Method(
+        "#b5cf6b",
+        "`random_state` fixed, which makes it repeatable and single-threaded",
+        lambda X, seed: _umap(X, random_state=seed, n_jobs=1),
+        COMPILED,
+    ),
+    "PHATE": Method("#ff7f0e", "defaults, that is 5 neighbors and 2,000 landmarks", _phate),
+}
+
+# Maps -----------------------------------------------------------------------------------------
+
+
+def _landmark_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return tp.LandmarkMap(metric=metric, random_state=seed).fit_transform(X)
+
+
+def _umap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return _umap(X, metric=metric)
+
+
+def _opentsne_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from openTSNE import TSNE
+
+    return np.asarray(TSNE(n_jobs=-1, metric=metric, random_state=seed).fit(X))
+
+
+def _pacmap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from pacmap import PaCMAP
+
+    return PaCMAP(distance=_ANGULAR[metric]).fit_transform(X)
+
+
+def _trimap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from trimap import TRIMAP
+
+    return TRIMAP(distance=_ANGULAR[metric], verbose=False).fit_transform(X)
+
+
+def _pca_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import normalize
+
+    return PCA(2, random_state=seed).fit_transform(normalize(X) if metric == "cosine" else X)
+
+
+def _random_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(len(X), 2))
+
+
+# Mappers that need one run only.
+DETERMINISTIC = ("PCA", "random")
+
+# Names of distances in PaCMAP and TriMap.
+_ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
+
+MAPPERS = {
+    "LandmarkMap": Method("#1f77b4", "defaults", _landmark_map, COMPILED),
+    "umap-learn": Method(
+        "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED
+    ),
+    "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne_map),
+    "PaCMAP": Method("#ff7f0e", "defaults, on all cores and without a seed", _pacmap_map, COMPILED),
+    "TriMap": Method("#9467bd", "defaults, on all cores and without a seed", _trimap_map, COMPILED),
+    "PCA": Method("#8c564b", "scikit-learn's, two components", _pca_map),
+    "random": Method("#7f7f7f", "random coordinates, for comparison", _random_map),
+}

@@ -1,0 +1,210 @@
+"""Scores of maps: against slow definitions, against scikit-learn, and with ties."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+from sklearn.manifold import trustworthiness
+
+from trigpoint.metrics import _map_scores, map_scores, neighborhood_agreement, procrustes_r2
+
+K = 5
+
+
+def obvious(X, Y, k=K):
+    """Neighbors preserved, trustworthiness, continuity and the curve, with loops over all rows."""
+    n = len(X)
+    sums, shared, near = np.zeros(3), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        a, b = (cdist(points[[i]], points[others])[0].round(9) for points in (X, Y))
+        rank_x = np.array([1 + (a < value).sum() for value in a])
+        # Each row is as likely to have any of the ranks that its ties take together.
+        ranks_y = [np.arange((b < v).sum() + 1, (b <= v).sum() + 1) for v in b]
+        in_x = rank_x <= k
+        in_y = np.array([(ranks <= k).mean() for ranks in ranks_y])
+        beyond = [np.maximum(0, ranks - in_x.sum()).mean() for ranks in ranks_y]
+        sums += [
+            (in_y * in_x).sum(),
+            (in_y * np.maximum(0, rank_x - k) * ~in_x).sum(),
+            np.mean(np.array(beyond)[in_x]) * k,
+        ]
+        for size in range(1, n):
+            inside = [ranks for ranks, rank in zip(ranks_y, rank_x, strict=True) if rank <= size]
+            shared[size] += sum((ranks <= size).mean() for ranks in inside)
+            near[size] += (rank_x <= size).sum()
+    sizes = np.arange(1, n - 1)
+    chance = near[1:-1] / (n * (n - 1))
+    with np.errstate(invalid="ignore"):
+        curve = (shared[1:-1] / (n * sizes) - chance) / (1 - chance)
+    worst = n * k * (2 * n - 3 * k - 1) / 2
+    return sums[0] / (n * k), *(1 - sums[1:] / worst), np.where(chance < 1, curve, np.nan)
+
+
+def scores_of(X, Y, **options):
+    return map_scores(X, Y, n_neighbors=K, n_queries=None, **options)
+
+
+@pytest.mark.parametrize("kind", ["plain", "wide", "few values", "copies", "one place"])
+def test_scores_against_the_obvious_version(rng, kind):
+    X = rng.normal(size=(40, 3))
+    Y = X[:, :2] + 0.5 * rng.normal(size=(40, 2))
+    if kind == "wide":
+        X = 1e3 + X @ rng.normal(size=(3, 40))
+    if kind == "few values":
+        X, Y = X.round(), Y.round()
+    if kind == "copies":
+        X, Y = X[np.arange(40) // 4], Y[np.arange(40) // 4]
+    if kind == "one place":
+        Y = 0 * Y
+    found = scores_of(X, Y)
+    kept, trust, continuity, curve = obvious(X, Y)
+    assert found.neighbors_preserved == pytest.approx(kept, abs=1e-12)
+    assert found.trustworthiness == pytest.approx(trust, abs=1e-12)
+    assert found.continuity == pytest.approx(continuity, abs=1e-12)
+    np.testing.assert_allclose(found.curve, curve, atol=1e-12)
+    weights = np.isfinite(curve) / np.arange(1, 39)
+    expected = np.average(np.nan_to_num(curve), weights=weights)
+    assert found.area == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 50])
+def test_trustworthiness_is_scikit_learns(rng, d):
+    X, Y = rng.normal(size=(300, d)), rng.normal(size=(300, 2))
+    Y[:, 0] += 3 * X[:, 0]
+    found = map_scores(X, Y, n_neighbors=7, n_queries=None)
+    assert found.trustworthiness == pytest.approx(trustworthiness(X, Y, n_neighbors=7))
+    assert found.continuity == pytest.approx(trustworthiness(Y, X, n_neighbors=7))
+    straight = neighborhood_agreement(X, Y, n_neighbors=None)
+    assert found.area == pytest.approx(straight)
+
+
+def test_a_perfect_map_scores_1_and_a_random_one_as_chance_does(rng):
+    X = rng.normal(size=(400, 2))
+    shuffled = rng.permutation(X)
+    perfect, random = (map_scores(X, Y) for Y in (3 - 2 * X[:, ::-1], shuffled))
+    for name in ("neighbors_preserved", "trustworthiness", "continuity", "area", "triplets"):
+        assert getattr(perfect, name) == pytest.approx(1)
+    assert perfect.rank_correlation == pytest.approx(1)
+    assert random.neighbors_preserved < 0.05
+    assert random.trustworthiness == pytest.approx(0.5, abs=0.02)
+    assert random.continuity == pytest.approx(0.5, abs=0.02)
+    assert abs(random.area) < 0.02
+    assert abs(random.rank_correlation) < 0.1
+    assert random.triplets == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("copies", [1, 20])
+def test_ties_do_not_help(rng, copies):
+    """Neither do rows in one place, nor duplicates in the order in which they are stored."""
+    X = np.repeat(rng.normal(size=(400 // copies, 5)), copies, axis=0)
+    collapsed = map_scores(X, np.zeros((400, 2)))
+    chance = max(10, copies - 1) / 399
+    assert collapsed.neighbors_preserved == pytest.approx(chance)
+    assert abs(collapsed.area) < 0.02
+    assert collapsed.rank_correlation == 0
+    assert collapsed.triplets == 0.5
+    assert collapsed.trustworthiness < 0.55
+    assert collapsed.continuity < 0.55
+    # Copies that lie anywhere among each other are as good as copies in one place.
+    perfect = map_scores(X, X)
+    assert perfect.neighbors_preserved == pytest.approx(1)
+    assert perfect.continuity == pytest.approx(1)
+    assert perfect.area == pytest.approx(1)
+
+
+def test_the_order_of_rows_does_not_matter(rng):
+    X = rng.integers(3, size=(90, 4)).astype(float)
+    Y = X[:, :2].copy()
+    order = rng.permutation(90)
+    one, other = scores_of(X, Y), scores_of(X[order], Y[order])
+    np.testing.assert_allclose(one.curve, other.curve, atol=1e-12)
+    assert one.neighbors_preserved == pytest.approx(other.neighbors_preserved)
+    assert one.continuity == pytest.approx(other.continuity)
+
+
+def test_rows_without_order_have_no_scores_beyond_chance():
+    """All distances in the data are equal, so every embedding is as good as any other."""
+    found = map_scores(np.eye(12), np.arange(24.0).reshape(12, 2), n_neighbors=3)
+    assert (found.neighbors_preserved, found.area, found.triplets) == (1.0, 0.0, 0.5)
+
+
+def test_a_sample_of_queries_and_threads(rng, monkeypatch):
+    X = rng.normal(size=(2000, 20))
+    Y = X[:, :2]
+    every, some = (map_scores(X, Y, n_queries=count) for count in (None, 500))
+    assert some.neighbors_preserved == pytest.approx(every.neighbors_preserved, abs=0.01)
+    assert some.trustworthiness == pytest.approx(every.trustworthiness, abs=0.01)
+    assert some.area == pytest.approx(every.area, abs=0.01)
+    assert some.rank_correlation == every.rank_correlation
+    one = map_scores(X, Y, n_queries=500, n_jobs=1)
+    np.testing.assert_array_equal(one.curve, some.curve)
+    # In small blocks, too.
+    monkeypatch.setattr(_map_scores, "_GROUP_BYTES", 10**6)
+    monkeypatch.setattr(_map_scores, "_TILE_BYTES", 10**4)
+    pieces = map_scores(X, Y, n_queries=500)
+    np.testing.assert_allclose(pieces.curve, some.curve, atol=1e-12)
+
+
+def test_distances_have_all_digits_far_from_the_origin_and_beside_an_outlier(rng):
+    near = rng.normal(size=(300, 30))
+    X = 1e6 + near
+    found = map_scores(X, near)
+    assert found.neighbors_preserved == pytest.approx(1, abs=1e-3)
+    X = np.append(near, np.full((1, 30), 1e9), axis=0)
+    found = map_scores(X, X)
+    assert found.neighbors_preserved == 1
+    groups = 1e5 * (np.arange(300) % 3)[:, None] + 1e-3 * near
+    assert map_scores(groups, groups + 0.0).area == pytest.approx(1)
+    shifted = map_scores(groups.astype(np.float64), 2 * groups)
+    assert shifted.neighbors_preserved == pytest.approx(1)
+
+
+def test_cosine_compares_directions(rng):
+    X = rng.normal(size=(200, 3))
+    longer = X * rng.uniform(1, 9, size=(200, 1))
+    own = map_scores(X, X[:, :2], metric="cosine")
+    assert map_scores(longer, X[:, :2], metric="cosine").area == pytest.approx(own.area)
+    assert map_scores(longer, X[:, :2]).area != pytest.approx(own.area)
+
+
+def test_rank_correlation_and_triplets_of_pairs(rng):
+    X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2)).round()
+    Y[:, 0] += X[:, 0]
+    all_triplets = np.array(list(permutations(range(40), 3))).T
+    correlation, triplets = _map_scores._of_pairs(X, Y, all_triplets)
+    first, second, third = all_triplets
+    a, b = (cdist(points, points) for points in (X, Y))
+    assert correlation == pytest.approx(spearmanr(a[first, second], b[first, second]).statistic)
+    sign = np.sign(a[first, second] - a[first, third]) * np.sign(b[first, second] - b[first, third])
+    assert triplets == pytest.approx((1 + sign).mean() / 2)
+
+
+def test_procrustes_is_scipys(rng):
+    Y = rng.normal(size=(100, 2))
+    other = Y + 0.3 * rng.normal(size=(100, 2))
+    expected = 1 - procrustes(Y, other)[2]
+    assert procrustes_r2(Y, other) == pytest.approx(expected)
+    assert procrustes_r2(1e100 * other, 1e-100 * Y) == pytest.approx(expected)
+    assert procrustes_r2(Y, 5 + 3 * Y[:, ::-1]) == pytest.approx(1)
+    assert procrustes_r2(Y, rng.normal(size=(100, 2))) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: map_scores(X, X[:5]), "6 rows and embedding has 5"),
+        (lambda X: map_scores(X, X), "n_neighbors=10 is too large"),
+        (lambda X: map_scores(X[:3], X[:3]), "pass at least 4"),
+        (lambda X: map_scores(X, X, n_neighbors=2, n_queries=0), "n_queries=0 is too small"),
+        (lambda X: map_scores(X, X, n_neighbors=2, metric="angle"), "'angle'"),
+        (lambda X: procrustes_r2(X, X[:4]), "6 rows and other has 4"),
+        (lambda X: procrustes_r2(X, 0 * X), "other has all points in one place"),
+    ],
+)
+def test_wrong_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.arange(12.0).reshape(6, 2) ** 2)
