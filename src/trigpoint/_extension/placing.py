@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,10 @@ class MapExtension:
     def planes(self) -> "Planes":
         """The local linear fits at the landmarks."""
         return Planes.of(self.landmarks, self.positions, thread_count(self.n_threads))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Computed once for all workers that get a copy.
+        return {**self.__dict__, "planes": self.planes}
 
     @property
     def n_components(self) -> int:
