@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from scipy.spatial import cKDTree, procrustes
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
 
 import trigpoint as tp
 from trigpoint._estimators import landmark_map
@@ -161,49 +160,7 @@ def test_the_same_data_gives_the_same_map(rng, tmp_path):
     assert not np.array_equal(other, expected)
 
 
-# Starts --------------------------------------------------------------------------------------
-
-
-def test_a_layout_starts_where_it_is_told(rng):
-    X = rng.normal(size=(500, 8))
-    X[400:] = X[:100]
-    given = rng.normal(size=(500, 2))
-    given[400:] = given[:100]
-    Y = tp.LandmarkMap(init=given, n_iter=1).fit_transform(X)
-    # One step, of at most five.
-    assert procrustes(given, Y)[2] < 0.5
-    turned = tp.LandmarkMap(init=3 * given @ [[0, 1], [-1, 0]] + 7, n_iter=1).fit_transform(X)
-    assert procrustes(Y, turned)[2] < 1e-3
-    # Rows of a sample start there, too.
-    few = tp.LandmarkMap(landmarks=300, init=given, n_iter=1).fit(X)
-    assert procrustes(given[few.landmark_indices_], few.landmark_embedding_)[2] < 0.5
-
-
-@pytest.mark.parametrize("n_components", [1, 2, 3])
-@pytest.mark.parametrize("init", ["auto", "pca", "spectral"])
-def test_starts_by_name_preserve_neighbors(init, n_components, rng):
-    X = rng.normal(size=(5, 9))[rng.integers(5, size=600)] + 0.1 * rng.normal(size=(600, 9))
-    Y = tp.LandmarkMap(n_components, init=init).fit_transform(X)
-    assert Y.shape == (600, n_components)
-    pca = PCA(n_components).fit_transform(X)
-    assert kept_neighbors(X, Y) > kept_neighbors(X, pca) + 0.15
-
-
-def test_a_spectral_start_unrolls_and_principal_components_do_not():
-    X, intrinsic = tp.datasets.make_swiss_roll(1500, random_state=0)
-    pairs = np.random.default_rng(0).integers(len(X), size=(2, 5000))
-
-    def lengths(points):
-        return np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
-
-    follows = {
-        init: tp.metrics.rank_correlation(
-            lengths(intrinsic), lengths(tp.LandmarkMap(init=init).fit_transform(X))
-        )
-        for init in ("auto", "spectral", "pca")
-    }
-    assert follows["auto"] > 0.9
-    assert min(follows["auto"], follows["spectral"]) > follows["pca"] + 0.05
+# Which rows are laid out --------------------------------------------------------------------------
 
 
 class Unread(ArraySource):
@@ -213,30 +170,6 @@ class Unread(ArraySource):
         raise AssertionError("read")
 
     blocks = array = take
-
-
-@pytest.mark.parametrize(
-    ("init", "message"),
-    [
-        (np.zeros((99, 2)), r"init has shape \(99, 2\), and \(100, 2\) is needed"),
-        (np.zeros((100, 3)), r"init has shape \(100, 3\), and \(100, 2\) is needed"),
-        (np.full((100, 2), np.nan), "init .*NaN"),
-        (np.full((100, 2), np.inf), "init .*inf"),
-        ("PCA", "init='PCA' is not known: choose one of 'auto', 'pca', 'spectral', or pass"),
-        (np.zeros(100), "init=.* is neither a name nor a 2-D array"),
-    ],
-    ids=["rows", "columns", "nan", "inf", "name", "1-D"],
-)
-def test_starts_that_cannot_be_are_refused_before_any_work(init, message, rng):
-    with pytest.raises(tp.ParameterError, match=message) as seen:
-        tp.LandmarkMap(init=init).fit(Unread(rng.normal(size=(100, 4))))
-    assert seen.value.parameter == "init"
-
-
-def test_coordinates_of_rows_do_not_start_landmarks_that_are_not_rows(rng):
-    X = rng.normal(size=(100, 4))
-    with pytest.raises(tp.ParameterError, match="the landmarks are not rows"):
-        tp.LandmarkMap(landmarks=X[:30] + 1, init=X[:, :2]).fit(X)
 
 
 def test_all_rows_of_more_than_memory_holds_are_refused(rng, monkeypatch):
