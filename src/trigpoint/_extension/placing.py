@@ -153,7 +153,7 @@ class Planes:
         k = len(landmarks)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), n_threads)[0][:, -1]
         # Coincident positions must still be distinguished from others.
-        spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
+        spacings = np.maximum(around, max(1e-9 * float(np.ptp(positions)), 1e-150))
         search, found, squares = _neighbors(landmarks, min(_FITTED, k - 1), n_threads)
         bandwidths = np.sqrt(squares[:, -1])
         slopes = _slopes(landmarks, positions, spacings, found, n_threads)

@@ -147,7 +147,8 @@ def _all_rows(pool: Pool) -> Landmarks:
     first, groups = grouped_rows(pool.dense)
     if len(first) < 2:
         raise _too_few("all", len(first), pool)
-    points = pool.dense if len(first) == pool.n else pool.dense[first]
+    # A copy, since the rows may be the user's array.
+    points = pool.dense[first]
     masses = np.bincount(groups).astype(np.float64)
     return Landmarks(points, first, masses=masses, groups=groups)
 
