@@ -92,9 +92,11 @@ def affinities(
     for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):
         pass
     shares *= (masses / masses.sum())[:, None]
-    starts = m * np.arange(k + 1)
-    directed = csr_array((shares.ravel(), neighbors.ravel(), starts), shape=(k, k))
-    joint = csr_array((directed + directed.T) / 2)
+    # The sum has up to twice as many entries; small numbers take half the memory.
+    index = np.int32 if 2 * k * m < 2**31 else np.int64
+    columns, starts = neighbors.ravel().astype(index), (m * np.arange(k + 1)).astype(index)
+    directed = csr_array((shares.ravel() / 2, columns, starts), shape=(k, k))
+    joint = csr_array(directed + directed.T)
     joint.sort_indices()
     return joint
 
