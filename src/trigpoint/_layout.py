@@ -48,6 +48,7 @@ _BITS = 20
 # limit. A tiny start would lose the global arrangement; from a huge one, neighbors would not meet.
 START_RADIUS = 0.3
 LARGEST_RADIUS = 50.0
+_FINISHED_RADIUS = 0.6
 # Standard deviation of noise at the start, relative to the radius.
 _JITTER = 1e-4
 # Rows farther from the median row than this many times as many as 90 % of them do not decide the
@@ -162,15 +163,19 @@ def principal_start(
     return scaled_start(start, masses, rng)
 
 
-def scaled_start(start: np.ndarray, masses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def scaled_start(
+    start: np.ndarray, masses: np.ndarray, rng: np.random.Generator, *, finished: bool = False
+) -> np.ndarray:
     """Center positions (k, l), scale them to the size of a start, and add a little noise.
 
     Without noise, forces would never leave a line or plane that contains the start, nor separate
-    landmarks at the same position.
+    landmarks at the same position. Positions that are `finished`, since neighbors have met, get the
+    size of a finished map.
     """
     around = start - np.average(start, axis=0, weights=masses)
     radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
-    wanted = min(START_RADIUS * np.sqrt(len(start)), LARGEST_RADIUS)
+    root = np.sqrt(len(start))
+    wanted = _FINISHED_RADIUS * root if finished else min(START_RADIUS * root, LARGEST_RADIUS)
     around *= wanted / radius if radius > 0 else 0.0
     return np.asarray(around + _JITTER * wanted * rng.normal(size=around.shape))
 

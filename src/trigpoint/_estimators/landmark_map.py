@@ -353,7 +353,7 @@ class LandmarkMap(Embedding):
         ranks = neighbor_ranks(reference_distances(inside[some], neighbors))
         if agreement(ranks, unrolled[some]) < agreement(ranks, plain[some]) + _UNROLLED:
             return plain
-        return scaled_start(unrolled, masses, run.rng)
+        return scaled_start(unrolled, masses, run.rng, finished=True)
 
     def _extension(self, fit: Fit, n_threads: int | None = None) -> Extension:
         projection, residual = _projection(fit.extras)
