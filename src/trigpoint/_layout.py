@@ -31,7 +31,7 @@ REACH = 2
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
 # length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
 # the end settle what momentum keeps in motion.
-_PHASES = ((0.4, 4.0, 1.5), (0.6, 2.0, 1.5), (0.9, 1.0, 1.0), (1.0, 1.0, 0.5))
+_PHASES = ((0.4, 4.0, 1.5), (0.6, 2.0, 1.5), (0.9, 0.0, 1.0), (1.0, 0.0, 0.5))
 
 _MOMENTUM = 0.9
 # No landmark moves farther than this in one step.

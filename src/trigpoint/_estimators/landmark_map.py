@@ -18,19 +18,14 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError, sh
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
 from trigpoint._embedding import Embedding
-from trigpoint._estimators.eigenmaps import LaplacianEigenmaps
-from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
+from trigpoint._estimators.map_start import INITS, map_start
 from trigpoint._estimators.model_arrays import require
-from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
 from trigpoint._layout import (
     REACH,
     affinities,
     layout,
-    principal_start,
-    scaled_start,
     shared_affinities,
 )
 from trigpoint._model import Model
@@ -38,10 +33,9 @@ from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._pool import Pool, projected, restored
-from trigpoint._samplers.choice import ALL, draw_landmarks
+from trigpoint._samplers.choice import ALL
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
-from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 
 # By default, all rows are laid out up to this number of rows, and this many bytes of them.
 _MOST_ROWS = 400_000
@@ -61,17 +55,6 @@ _MOST_COLUMNS = 50
 # Up to this many columns, neighbors are searched in all of them.
 _SEARCHED = 128
 
-# Up to this local dimension, and from this many landmarks on, principal components are compared
-# with Isomap, which unrolls surfaces: the layout would tear them apart for good. Isomap, of at most
-# this many landmarks, has to preserve neighborhoods of a sample better by this much. Of nine
-# surfaces and image sets, those that are rolled up differ by 0.5, and the others by at most 0.06.
-_SURFACE_DIMENSION = 3.0
-_FEWEST_OF_SURFACE = 50
-_START_LANDMARKS = 1_000
-_JUDGED = 500
-_REFERENCE_NEIGHBORS = 10
-_UNROLLED = 0.1
-
 # Default, capped at k - 1.
 _DEFAULT_NEIGHBORS = 15
 
@@ -83,8 +66,6 @@ _MOST_STEPS = 10**6
 
 # Number of landmarks that a report shows.
 _SHOWN = 10_000
-
-_INITS = ("auto", "pca", "spectral")
 
 
 class LandmarkMap(Embedding):
@@ -187,9 +168,9 @@ class LandmarkMap(Embedding):
         check_positive("exaggeration", self.exaggeration)
         check_count("n_iter", self.n_iter, high=_MOST_STEPS)
         if isinstance(self.init, str):
-            if self.init not in _INITS:
+            if self.init not in INITS:
                 raise ParameterValueError(
-                    f"init={self.init!r} is not known: choose one of {', '.join(map(repr, _INITS))}"
+                    f"init={self.init!r} is not known: choose one of {', '.join(map(repr, INITS))}"
                     ", or pass coordinates",
                     "init",
                 )
@@ -258,7 +239,7 @@ class LandmarkMap(Embedding):
         else:
             joint = self._among_all(pool, landmarks, run)
         run.done("affinities")
-        start = self._start(landmarks, dimension, n_components, run)
+        start = map_start(self.init, landmarks, dimension, n_components, run)
         run.done("start")
         assert landmarks.masses is not None
         positions = layout(
@@ -324,37 +305,6 @@ class LandmarkMap(Embedding):
         neighbors = neighbors_of_all(inside, m, run.rng, run.n_threads)
         return masses, affinities(inside, masses, neighbors, count, run.n_threads)
 
-    def _start(
-        self, landmarks: Landmarks, dimension: float, n_components: int, run: Run
-    ) -> np.ndarray:
-        """Return positions (k, l) of the landmarks from which the layout starts."""
-        inside, masses = landmarks.points, landmarks.masses
-        assert masses is not None
-        if not isinstance(self.init, str):
-            given = np.asarray(self.init, dtype=np.float64)
-            if landmarks.indices is None:
-                raise ParameterValueError(
-                    "init has coordinates of the rows of X, and the landmarks are not rows: pass "
-                    "row numbers as landmarks, or choose init='auto'",
-                    "init",
-                )
-            return scaled_start(given[landmarks.indices], masses, run.rng)
-        if self.init == "spectral":
-            start = _embedded(LaplacianEigenmaps(n_components), landmarks, run)
-            return scaled_start(start, masses, run.rng)
-        plain = principal_start(inside, masses, n_components, run.rng)
-        is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
-        is_surface &= n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE
-        if self.init == "pca" or not is_surface:
-            return plain
-        unrolled = _embedded(Isomap(n_components), landmarks, run)
-        some = np.sort(run.rng.choice(len(inside), min(_JUDGED, len(inside)), replace=False))
-        neighbors = min(_REFERENCE_NEIGHBORS, len(some) - 1)
-        ranks = neighbor_ranks(reference_distances(inside[some], neighbors))
-        if agreement(ranks, unrolled[some]) < agreement(ranks, plain[some]) + _UNROLLED:
-            return plain
-        return scaled_start(unrolled, masses, run.rng, finished=True)
-
     def _extension(self, fit: Fit, n_threads: int | None = None) -> Extension:
         projection, residual = _projection(fit.extras)
         points, positions = fit.landmarks.points, fit.spectrum.coordinates
@@ -404,18 +354,3 @@ def _projection(extras: dict[str, np.ndarray]) -> tuple[Projection | None, float
     if not extras:
         return None, 0.0
     return Projection(extras["center"], extras["components"]), float(extras["residual"][0])
-
-
-def _embedded(estimator: GraphEmbedding, landmarks: Landmarks, run: Run) -> np.ndarray:
-    """Return coordinates (k, l) of the landmarks by another estimator, fitted to some of them."""
-    pool = Pool(landmarks.points.astype(np.float64))
-    # The layout separates connected components that the estimator has to join, so its warnings are
-    # dropped with its run.
-    own = Run(int(run.rng.integers(2**31)), run.n_threads, False)
-    some = min(_START_LANDMARKS, len(landmarks.points))
-    try:
-        _, extension = estimator._embed(pool, draw_landmarks(some, pool, own), own)
-    except FarRowError as error:
-        raise far_row(error.row, landmarks.indices) from None
-    positions, _ = extend(extension, pool.points, run.n_threads)
-    return positions
