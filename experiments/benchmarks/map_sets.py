@@ -241,10 +241,13 @@ def _pixels(settings: Settings) -> np.ndarray:
 _NCI = ("Data", "NCI", "first_5K.smi")
 _WEHI = ("Data", "Pains", "test_data", "wehi_mols.csv")
 
-# Used to choose rules, then held out.
+# Used to choose rules, then held out. Of the latter, immune cells, segments and fermentation were
+# looked at when the perplexity and the number of steps were confirmed, and LiDAR for the start.
 MAP_SETS = {
     "digits": MapSet("Digits 8 x 8", "images", partial(_collected, "digits"), 1_797, False),
     "coil": MapSet("COIL-20", "images", _pixels, 1_440, False),
+    "frey": MapSet("Frey faces", "images", partial(_real, "frey"), 1_965, False),
+    "faces": MapSet("Isomap faces", "images", partial(_real, "isomap"), 698, False),
     "mnist_5k": MapSet("MNIST", "images", partial(_mnist, 5_000), 5_000, False),
     "mnist_20k": MapSet("MNIST", "images", partial(_mnist, 20_000), 20_000, False),
     "mnist_70k": MapSet("MNIST", "images", partial(_mnist, 70_000), 70_000, False),
@@ -260,8 +263,6 @@ MAP_SETS = {
     "power": MapSet("Power demand", "series", partial(_series, "ItalyPowerDemand"), 1_096, False),
     "shuttle": MapSet("Space shuttle", "tables", partial(_collected, "shuttle"), 20_000, False),
     "groups": MapSet("Groups", "synthetic", partial(bent_groups, 10**6), 10**6, False),
-    "frey": MapSet("Frey faces", "images", partial(_real, "frey"), 1_965, True),
-    "faces": MapSet("Isomap faces", "images", partial(_real, "isomap"), 698, True),
     "photographs": MapSet("Photographs", "images", partial(_collected, "photographs"), 8_000, True),
     "genes": MapSet("Immune cells", "cells", _genes, 559, True),
     "cytometry": MapSet("Flow cytometry", "cells", _cytometry, 50_000, True),

@@ -214,17 +214,25 @@ def _wins(tables: dict[str, Scores], page: Page) -> None:
 
 
 def _plot(tables: dict[str, Scores], page: Page) -> None:
-    """Neighbors preserved over seconds: a point for each set, and a large one for their mean."""
+    """Neighbors preserved over seconds: a point for each set, and a large one for their mean.
+
+    Means are over the sets that all methods of the half were run on, so that they can be compared.
+    """
     describe = "Neighbors preserved over seconds, for every method on every set"
     with page.picture(describe, ncols=2, sharey=True, figsize=(9, 4)) as panels:
         for axes, held_out in zip(panels, (False, True), strict=True):
             half = [t for name, t in tables.items() if MAP_SETS[name].held_out == held_out]
+            run = {name for t in half for name, found in t.items() if found and name != BASELINE}
             for name, method in MAPPERS.items():
+                if name not in run:
+                    continue
                 found = [t[name] for t in half if t.get(name)]
+                seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
+                axes.plot(seconds, kept, "o", color=method.colour, alpha=0.35, markeredgewidth=0)
+                found = [t[name] for t in half if all(t.get(other) for other in run)]
                 if not found:
                     continue
                 seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
-                axes.plot(seconds, kept, "o", color=method.colour, alpha=0.35, markeredgewidth=0)
                 middle = np.exp(np.log(seconds).mean()), kept.mean()
                 axes.plot(*middle, "s", color=method.colour, markersize=9, label=name)
             axes.set(xlabel="seconds", title="held out" if held_out else "used to choose rules")

@@ -37,14 +37,14 @@ from trigpoint._samplers.choice import ALL
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
-# By default, all rows are laid out up to this number of rows, and this many bytes of them.
+# By default, all rows are laid out if there are at most this many rows and bytes.
 _MOST_ROWS = 400_000
 _MOST_BYTES = 4 * 2**30
 # Bytes per row that a layout of all rows takes besides the rows.
 _LAYOUT_BYTES = 4000
 
-# Points per landmark sampled to estimate masses, the fewest for affinities from the points that
-# landmarks share, and nearest landmarks that share a point, per neighbor asked for.
+# Points sampled per landmark to estimate masses; fewest points per landmark for affinities from
+# the points that landmarks share; and number of landmarks that share a point, per neighbor.
 _COUNTED = 10
 _SHARED = 2
 _SHARE = 2 / 3
