@@ -18,13 +18,15 @@ import trigpoint as tp
 class Method:
     """A method: its color, how it is set up as pages say it, and what runs it."""
 
-    colour: str
+    color: str
     setup: str
     run: Callable[..., Any]
     # Rows of the call before the measured one, which imports and compiles.
     warm_up_rows: int = 500
     # Its landmarks are means of points, and need not be data points.
-    centres: bool = False
+    centers: bool = False
+    # With more rows it would break a limit.
+    most_rows: float = np.inf
 
 
 # What numba compiles depends on the size of the data too: umap-learn searches neighbors
@@ -39,8 +41,13 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> Any:
 
 
 def setups(table: dict[str, Method]) -> list[str]:
-    """How each method of a table was set up."""
-    return [f"{name}: {method.setup}." for name, method in table.items()]
+    """How each method of a table was set up, and where it was not run."""
+    limits = {
+        name: f"; not run on more than {method.most_rows:,} rows, which takes too long"
+        for name, method in table.items()
+        if method.most_rows < np.inf
+    }
+    return [f"{name}: {method.setup}{limits.get(name, '')}." for name, method in table.items()]
 
 
 # Landmarks ------------------------------------------------------------------------------------
@@ -111,9 +118,9 @@ SELECTORS = {
         lambda X, k, seed: tp.Uniform(k, random_state=seed).fit(X).landmarks_,
     ),
     "scikit-learn KMeans": Method(
-        "#d62728", "`n_init=1`, otherwise defaults", _kmeans, centres=True
+        "#d62728", "`n_init=1`, otherwise defaults", _kmeans, centers=True
     ),
-    "scikit-learn MiniBatchKMeans": Method("#ff9896", "defaults", _mini_batch_kmeans, centres=True),
+    "scikit-learn MiniBatchKMeans": Method("#ff9896", "defaults", _mini_batch_kmeans, centers=True),
     "scikit-learn kmeans++": Method("#2ca02c", "`kmeans_plusplus`, defaults", _seeding),
     "scikit-learn kmeans++, 1 trial": Method(
         "#98df8a",
@@ -122,9 +129,9 @@ SELECTORS = {
     ),
     "faiss Kmeans": Method(
         "#9467bd",
-        "defaults, that is 25 iterations on at most 256 points per centre",
+        "defaults, that is 25 iterations on at most 256 points per center",
         _faiss,
-        centres=True,
+        centers=True,
     ),
     "geosketch": Method(
         "#8c564b",
@@ -135,6 +142,7 @@ SELECTORS = {
         "#e377c2",
         "`FiniteDPP('likelihood').sample_exact_k_dpp`, Gaussian kernel as in the trace error",
         _exact_k_dpp,
+        most_rows=60_000,
     ),
 }
 
@@ -177,7 +185,10 @@ EMBEDDERS = {
         COMPILED,
     ),
     "scikit-learn SpectralEmbedding": Method(
-        "#7b4173", "defaults, that is n/10 neighbors and ARPACK", _spectral_embedding
+        "#7b4173",
+        "defaults, that is n/10 neighbors and ARPACK",
+        _spectral_embedding,
+        most_rows=10_000,
     ),
     "scikit-learn SpectralEmbedding, 15 neighbors": Method(
         "#ce6dbd",
@@ -185,13 +196,18 @@ EMBEDDERS = {
         lambda X, seed: _spectral_embedding(X, seed, n_neighbors=15),
     ),
     "umap-learn": Method(
-        "#637939", "defaults, on all cores and without a seed", lambda X, seed: _umap(X), COMPILED
+        "#637939",
+        "defaults, on all cores and without a seed",
+        lambda X, seed: _umap(X),
+        COMPILED,
+        most_rows=100_000,
     ),
     "umap-learn, seeded": Method(
         "#b5cf6b",
         "`random_state` fixed, which makes it repeatable and single-threaded",
         lambda X, seed: _umap(X, random_state=seed, n_jobs=1),
         COMPILED,
+        most_rows=100_000,
     ),
     "PHATE": Method("#ff7f0e", "defaults, that is 5 neighbors and 2,000 landmarks", _phate),
 }
@@ -247,7 +263,7 @@ MAPPERS = {
     "umap-learn": Method(
         "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED
     ),
-    "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne_map),
+    "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne_map, most_rows=100_000),
     "PaCMAP": Method("#ff7f0e", "defaults, on all cores and without a seed", _pacmap_map, COMPILED),
     "TriMap": Method("#9467bd", "defaults, on all cores and without a seed", _trimap_map, COMPILED),
     "PCA": Method("#8c564b", "scikit-learn's, two components", _pca_map),

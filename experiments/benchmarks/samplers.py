@@ -5,65 +5,110 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t
+from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
-from experiments.benchmarks.collection import COLLECTION, load
-from experiments.benchmarks.defaults import QUICK, QUICK_POINTS, Trial
+from experiments.benchmarks.sets import SETS, load
 from experiments.pages import Page, grouped, mean, standard_error
 from experiments.runner import Experiment, Row, Settings
 
-DPP, UNIFORM, FARTHEST, CHOLESKY = "EfficientDPP", "Uniform", "FarthestPoint", "RPCholesky"
+DPP = "EfficientDPP"
 SAMPLERS = {
     DPP: tp.EfficientDPP,
-    UNIFORM: tp.Uniform,
-    FARTHEST: tp.FarthestPoint,
-    CHOLESKY: tp.RPCholesky,
+    "Uniform": tp.Uniform,
+    "FarthestPoint": tp.FarthestPoint,
+    "RPCholesky": tp.RPCholesky,
 }
 COUNTS, COORDINATES = (100, 300, 1000), (2, 10)
-SPLITS = 2
+# fmt: off
+DATA = (
+    "roll", "bowl", "wavy_sheet", "mammoth", "lidar", "torus", "shuttle", "cube", "segment",
+    "clusters", "cancer", "noisy_roll", "digits", "waves", "sphere", "ct", "ct_fine", "frey",
+    "blood", "mnist", "coil", "faces", "hole", "s", "tube", "phishing", "diabetes", "wine",
+    "copula", "classes", "photographs", "ct_cubes", "mnist_small", "chirps", "arms",
+)
+# fmt: on
+
+# The points that are used, the share of them that is fitted, and the most that are held back.
+SIZE, TRAIN_SHARE, MOST_HELD_BACK = 10_000, 0.7, 1500
+SPLITS, KEPT = 2, 10
+QUICK, QUICK_SIZE = ("bowl", "digits"), 600
 
 # Scores of all held-out points, and of the tenth of them that lie farthest from their neighbors.
-EVERYWHERE, SPARSE = "all", "sparsest tenth"
+PARTS = "all", "sparsest tenth"
 _SPARSEST = 0.1
 
 # Data sets whose points spread locally in fewer directions than this are counted as surfaces.
 _SURFACE = 3.5
 
-_DIGITS = 5
+
+class Split(NamedTuple):
+    """Points to fit and points held back, and what is known about the latter.
+
+    `wanted` has their classes, or their nearest points among those to fit.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    labels: np.ndarray | None
+    wanted: np.ndarray
+
+
+def split(X: np.ndarray, labels: np.ndarray | None, seed: int) -> Split:
+    """Split the points at random."""
+    order = np.random.default_rng(seed).permutation(len(X))
+    n_train = int(TRAIN_SHARE * len(X))
+    train, test = order[:n_train], order[n_train:][:MOST_HELD_BACK]
+    if labels is None:
+        return Split(X[train], X[test], None, _nearest(X[train], X[test], KEPT))
+    return Split(X[train], X[test], labels[train], labels[test])
+
+
+def hits(points: Split, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Whether each has the class of the nearest one, or its share of nearest points preserved."""
+    if points.labels is not None:
+        return points.labels[_nearest(known, asked, 1)[:, 0]] == points.wanted
+    found = _nearest(known, asked, KEPT)
+    return (found[:, :, None] == points.wanted[:, None, :]).any(axis=2).mean(axis=1)
+
+
+def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=count).fit(known).kneighbors(asked, return_distance=False)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every split of every data set."""
     for seed in settings.seeds(SPLITS, quick=1):
-        for name in QUICK if settings.quick else COLLECTION:
+        for name in QUICK if settings.quick else DATA:
             yield {"data": name, "seed": seed}
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Scores of all samplers, by number of landmarks and of coordinates."""
+    """Scores of all samplers, by number of coordinates and of landmarks."""
     X, labels = load(case["data"], settings)
-    if settings.quick:
-        X, labels = X[:QUICK_POINTS], None if labels is None else labels[:QUICK_POINTS]
-    trial = Trial.split(X, labels, case["seed"])
-    distances = trial.distances()
+    rows = np.random.default_rng(0).permutation(len(X))[: QUICK_SIZE if settings.quick else SIZE]
+    # Some coordinates are those of a map, whose origin is far away.
+    X = (X[rows] - np.mean(X, axis=0, dtype=np.float64)).astype(np.float32)
+    points = split(X, None if labels is None else np.asarray(labels)[rows], case["seed"])
+    farthest = _nearest(points.train, points.test, KEPT)[:, -1]
+    distances = np.linalg.norm(points.test - points.train[farthest], axis=1)
     sparse = distances >= np.quantile(distances, 1 - _SPARSEST)
-    scores: dict[str, dict[str, list[float]]] = {}
-    dimension = np.nan
-    for k in (k for k in COUNTS if 2 * k <= len(trial.train)):
-        for count in (count for count in COORDINATES if count <= X.shape[1]):
-            found = scores.setdefault(f"{count}, {k}", {})
+    found: Row = {"d": X.shape[1], "dimension": None}
+    for count in COORDINATES:
+        for k in COUNTS:
+            possible = 2 * k <= len(points.train) and count <= X.shape[1]
             for name, kind in SAMPLERS.items():
-                emb = tp.LaplacianEigenmaps(count, landmarks=kind(k, random_state=case["seed"]))
-                hits = trial.hits(*trial.embedded(emb))
-                found[name] = [round(float(part.mean()), _DIGITS) for part in (hits, hits[sparse])]
-                dimension = emb.dimension_ if name == DPP else dimension
-    dimension = round(float(dimension), 3)
-    return {
-        "d": X.shape[1],
-        "dimension": dimension,
-        "labeled": labels is not None,
-        "scores": scores,
-    }
+                scores: tuple[float | None, ...] = None, None
+                if possible:
+                    emb = tp.LaplacianEigenmaps(count, landmarks=kind(k, random_state=case["seed"]))
+                    emb.fit(points.train)
+                    hit = hits(points, emb.transform(points.train), emb.transform(points.test))
+                    scores = float(hit.mean()), float(hit[sparse].mean())
+                    if name == DPP:
+                        found["dimension"] = float(emb.dimension_)
+                for part, score in zip(PARTS, scores, strict=True):
+                    found[f"{name}, {count}, {k}, {part}"] = score
+    return found
 
 
 class Scores(NamedTuple):
@@ -72,32 +117,34 @@ class Scores(NamedTuple):
     data: str
     columns: int
     dimension: float
-    means: dict[str, np.ndarray]
+    means: dict[str, list[float]]
 
 
-def scores_of(rows: Sequence[Row], key: str) -> list[Scores]:
+def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Scores]:
     """Scores with a number of coordinates and of landmarks, by local dimension."""
+    possible = [row for row in rows if row[f"{DPP}, {count}, {k}, {PARTS[0]}"] is not None]
     found = []
-    for (name,), runs in grouped(sorted(rows, key=lambda row: row["dimension"]), "data").items():
-        scores = [row["scores"][key] for row in runs if key in row["scores"]]
-        if scores:
-            means = {s: 100 * np.mean([one[s] for one in scores], axis=0) for s in SAMPLERS}
-            found.append(Scores(name, runs[0]["d"], mean(runs, "dimension"), means))
-    return found
+    for (name,), runs in grouped(possible, "data").items():
+        means = {
+            sampler: [100 * mean(runs, f"{sampler}, {count}, {k}, {part}") for part in PARTS]
+            for sampler in SAMPLERS
+        }
+        found.append(Scores(SETS[name].title, runs[0]["d"], mean(runs, "dimension"), means))
+    return sorted(found, key=lambda one: one.dimension)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Differences between samplers over the data sets, and the scores of each."""
     page.text(
-        f"""`LaplacianEigenmaps` with default settings and landmarks by four samplers, on the data
-        sets of [defaults](defaults.md). Of up to 10,000 points 70% are fitted, and up to 1,500
-        others are scored: the share of them that have the class of the nearest fitted point in the
-        embedding, or, without classes, the share of their 10 nearest fitted points that are among
-        the 10 nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth are the
-        held-out points whose tenth neighbor is farthest."""
+        f"""`LaplacianEigenmaps` with default settings and landmarks by four samplers. Of up to
+        {SIZE:,} points {100 * TRAIN_SHARE:.0f} % are fitted, and up to {MOST_HELD_BACK:,} others
+        are scored: the share of them that have the class of the nearest fitted point in the
+        embedding, or, without classes, the share of their {KEPT} nearest fitted points that are
+        among the {KEPT} nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth
+        are the held-out points whose tenth neighbor is farthest."""
     )
     found = {
-        f"{count} coordinates, {{}}{k:,}": scores_of(rows, f"{count}, {k}")
+        f"{count} coordinates, {{}}{k:,}": scores_of(rows, count, k)
         for count in COORDINATES
         for k in COUNTS
     }
@@ -110,7 +157,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     others = [name for name in SAMPLERS if name != DPP]
     lines = []
     for setting, scores in found.items():
-        for place, part in enumerate((EVERYWHERE, SPARSE)):
+        for place, part in enumerate(PARTS):
             for kind, surface in (("surfaces", True), ("others", False)):
                 some = [one.means for one in scores if (one.dimension < _SURFACE) == surface]
                 cells = [_summary([m[DPP][place] - m[o][place] for m in some]) for o in others]
@@ -118,21 +165,16 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.table(["", "data", "points", *(f"less {other}" for other in others)], lines)
     for setting, scores in found.items():
         page.heading(f"{setting.format('')} landmarks: all / sparsest tenth, %")
-        page.table(
-            ["data", "columns", "local dimension", *SAMPLERS],
+        lines = [
             [
-                [
-                    one.data,
-                    f"{one.columns:,}",
-                    f"{one.dimension:.1f}",
-                    *(
-                        f"{everywhere:.1f} / {sparse:.1f}"
-                        for everywhere, sparse in one.means.values()
-                    ),
-                ]
-                for one in scores
-            ],
-        )
+                one.data,
+                f"{one.columns:,}",
+                f"{one.dimension:.1f}",
+                *(f"{everywhere:.1f} / {sparse:.1f}" for everywhere, sparse in one.means.values()),
+            ]
+            for one in scores
+        ]
+        page.table(["data", "columns", "local dimension", *SAMPLERS], lines)
 
 
 def _summary(gains: Sequence[float]) -> str:

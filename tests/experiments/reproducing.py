@@ -31,6 +31,8 @@ def reproduce(experiment, folder, settings, processes=1):
     results = Results(folder / f"{experiment.name}.csv", experiment.parameters)
     # On data this small, threads of k-means wait for each other longer than they work.
     with threadpool_limits(1):
-        n_new = runner.run(experiment, results, settings, processes)
+        n_new = runner.run(
+            experiment, results, list(experiment.cases(settings)), settings, processes
+        )
     written = runner.show(experiment, results, settings, f"make {experiment.name}")
     return Reproduction(results.rows, written.read_text("utf-8"), n_new)
