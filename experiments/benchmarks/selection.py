@@ -61,16 +61,12 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         page.heading(f"{title}, n = {n:,}, k = {k:,}")
         page.table(
             COLUMNS,
-            [[_label(row["method"]), *_cells(row)] for row in same],
+            [[row["method"], *_cells(row)] for row in same],
             fill="-",
         )
         page.text(f"Bandwidth of the trace error {same[0]['bandwidth']:g}.")
     page.text("Settings:")
     page.items(setups(SELECTORS))
-
-
-def _label(name: str) -> str:
-    return name + ("\\*" if SELECTORS[name].centers else "")
 
 
 def _cells(row: Row) -> list:

@@ -88,7 +88,7 @@ def test_groups_on_small_data(name, tmp_path):
     rows = [{**case, **module.run(case, Settings(quick=True))} for case in SMALL[name]]
     # One that failed has the columns of its case only, and no value in all others.
     nothing = dict.fromkeys(rows[-1]) | SMALL[name][-1] | {"error": "> 600 s"}
-    failed = [] if name == "samplers" else [nothing | {"method": "scikit-learn KMeans"}]
+    failed = [] if name == "samplers" else [nothing | {"method": "geosketch"}]
     if name in ("embedding", "peers", "quality"):
         failed[0]["method"] = {"embedding": "PHATE", "peers": "openTSNE"}.get(name, "RPCholesky")
     page = Page(tmp_path, name, "Group")
