@@ -42,8 +42,9 @@ def run(case: Row, settings: Settings) -> Row:
     n_queries = next(count for most, count in QUERIES if len(X) <= most)
     found = map_scores(X, Y, n_neighbors=NEIGHBORS, n_queries=n_queries, metric=metric)
     return {
-        **cost,
-        "kept": found.neighbors_preserved,
+        "seconds": cost["seconds"],
+        "memory": cost["peak"],
+        "preserved": found.neighbors_preserved,
         "area": found.area,
         "distances": found.rank_correlation,
         "triplets": found.triplets,

@@ -4,7 +4,7 @@ import base64
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -30,7 +30,6 @@ from trigpoint.metrics import procrustes_r2
 OURS, BASELINE = "LandmarkMap", "random"
 DRAWS = 2000
 
-
 NEIGHBORS = 10
 # Sets with more rows than this have one seed, fewer queries and maybe fewer methods.
 SEVERAL = 20_000
@@ -49,20 +48,12 @@ class Measure(NamedTuple):
     gap_text: str
 
 
-def _difference(ours: float, theirs: float) -> float:
-    return theirs - ours
-
-
 _SHARE = Measure(max, percent, lambda ours, theirs: 100 * (theirs - ours), "{:.1f} points")
-_SCORE = Measure(max, score, _difference, "{:.3f}")
-MEASURES = {
-    "seconds": Measure(min, duration, lambda ours, theirs: ours / theirs, "{:.1f} times as fast"),
-    "preserved": _SHARE,
-    "area": _SCORE,
-    "distances": _SCORE,
-    "triplets": _SHARE,
-    "R²": _SCORE,
-}
+_SCORE = Measure(max, score, lambda ours, theirs: theirs - ours, "{:.3f}")
+_TIMES = Measure(min, duration, lambda ours, theirs: ours / theirs, "{:.1f} times as fast")
+# Of results, and then that of maps from different seeds.
+MEASURES = {"seconds": _TIMES, "preserved": _SHARE, "area": _SCORE, "distances": _SCORE}
+MEASURES |= {"triplets": _SHARE, "R²": _SCORE}
 
 # A method, by the measures that it has on a set; empty if it failed.
 Scores = dict[str, dict[str, float]]
@@ -71,7 +62,12 @@ Scores = dict[str, dict[str, float]]
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Ranks and wins first, then a table for each data set."""
     _introduce(page)
-    tables = {name: _scores(same) for (name,), same in grouped(rows, "data").items()}
+    of_set = grouped(rows, "data")
+    scores = {name: _scores(same) for (name,), same in of_set.items()}
+    tables = {
+        name: {method: found for method, found in table.items() if method != BASELINE}
+        for name, table in scores.items()
+    }
     _plot(tables, page)
     for title, held_out in (("Sets used to choose rules", False), ("Held-out sets", True)):
         half = {name: t for name, t in tables.items() if SETS[name].held_out == held_out}
@@ -84,11 +80,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         _large(large, page)
     page.heading("Where other methods win")
     _wins(tables, page)
-    for (name,), same in grouped(rows, "data").items():
+    for (name,), same in of_set.items():
         entry = SETS[name]
         part = "held out" if entry.held_out else "used to choose rules"
         page.heading(f"{entry.title}, n = {same[0]['n']:,} ({entry.kind}, {part})")
-        _table(same, tables[name], page)
+        _table(same, scores[name], page)
     page.text("Settings:")
     page.items(setups(MAPPERS))
 
@@ -119,15 +115,12 @@ def _scores(rows: Sequence[Row]) -> Scores:
     for (name,), runs in grouped(rows, "method").items():
         good = [row for row in runs if not row.get("error")]
         found[name] = {}
-        if not good or name == BASELINE:
-            continue
-        found[name] = {
-            "seconds": median(good, "seconds"),
-            "preserved": mean(good, "kept"),
-            **{column: mean(good, column) for column in ("area", "distances", "triplets")},
-        }
+        if good:
+            found[name] = {column: median(good, column) for column in ("seconds", "memory")}
+            for column in ("preserved", "area", "distances", "triplets"):
+                found[name][column] = mean(good, column)
         shapes = [unpacked(row["shape"]) for row in good]
-        if name in DETERMINISTIC:
+        if name == "PCA":
             found[name]["R²"] = 1.0
         elif len(shapes) > 1:
             pairs = [procrustes_r2(one, other) for one, other in combinations(shapes, 2)]
@@ -141,25 +134,21 @@ def unpacked(text: str) -> np.ndarray:
 
 
 def _table(rows: Sequence[Row], table: Scores, page: Page) -> None:
-    columns = {"method": None, **{name: one.best for name, one in MEASURES.items()}}
+    measures = {name: (one.best, one.cell) for name, one in MEASURES.items()}
+    measures["memory"] = min, size
+    errors = {row["method"]: row["error"] for row in rows if row.get("error")}
     lines = []
     for name, scores in table.items():
-        runs = [row for row in rows if row["method"] == name]
-        good = [row for row in runs if not row.get("error")]
-        if not good:
-            lines.append([name, runs[0]["error"]])
-        elif name == BASELINE:
+        cells: list[Any] = [
+            cell(scores[column]) if column in scores else "-"
+            for column, (_, cell) in measures.items()
+        ]
+        if name == BASELINE:
             # As text, so that these are never the best.
-            cells = [percent(mean(good, "kept")), score(mean(good, "area"))]
-            cells += [score(mean(good, "distances")), percent(mean(good, "triplets"))]
-            lines.append([name, "-", *(cell.text for cell in cells), "-", "-"])
-        else:
-            shown = [
-                one.cell(scores[column]) if column in scores else "-"
-                for column, one in MEASURES.items()
-            ]
-            lines.append([name, *shown, size(median(good, "peak"))])
-    page.table({**columns, "memory": min}, lines, fill="-")
+            cells = [cell.text if isinstance(cell, Cell) else cell for cell in cells]
+        lines.append([name, *cells] if scores else [name, errors[name]])
+    heads = {"method": None} | {name: best for name, (best, _) in measures.items()}
+    page.table(heads, lines, fill="-")
 
 
 # Over sets ------------------------------------------------------------------------------------
@@ -167,7 +156,7 @@ def _table(rows: Sequence[Row], table: Scores, page: Page) -> None:
 
 def _ranks(tables: dict[str, Scores], page: Page) -> None:
     """Mean ranks with intervals; methods that failed on a set share its last ranks."""
-    known = Counter(name for table in tables.values() for name in table if name != BASELINE)
+    known = Counter(name for table in tables.values() for name in table)
     methods = [name for name in MAPPERS if 2 * known[name] >= len(tables) > 0]
     complete = {name: table for name, table in tables.items() if all(m in table for m in methods)}
     if not complete:
@@ -212,7 +201,7 @@ def _with_intervals(ranks: np.ndarray) -> list[Cell]:
 
 def _large(tables: dict[str, Scores], page: Page) -> None:
     """Seconds and neighbors preserved of every method on the largest sets."""
-    methods = [m for m in MAPPERS if m != BASELINE and any(t.get(m) for t in tables.values())]
+    methods = [m for m in MAPPERS if any(t.get(m) for t in tables.values())]
     page.text("Seconds and neighbors preserved; the tables below have all measures.")
     lines = []
     for name, table in sorted(tables.items(), key=lambda item: SETS[item[0]].n):
@@ -278,7 +267,7 @@ def _plot(tables: dict[str, Scores], page: Page) -> None:
     with page.picture(describe, ncols=2, sharey=True, figsize=(9, 4)) as panels:
         for axes, held_out in zip(panels, (False, True), strict=True):
             half = [t for name, t in tables.items() if SETS[name].held_out == held_out]
-            run = {name for t in half for name, found in t.items() if found and name != BASELINE}
+            run = {name for t in half for name, found in t.items() if found}
             for name, method in MAPPERS.items():
                 if name not in run:
                     continue

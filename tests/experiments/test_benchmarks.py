@@ -189,11 +189,9 @@ def test_coordinates_are_kept_with_three_digits(rng):
 
 def row_of(data, method, seed=0, *, kept=0.5, seconds=1.0):
     Y = np.random.default_rng(seed if method == "umap-learn" else 9).normal(size=(50, 2))
-    shares = dict.fromkeys(("area", "distances", "triplets"), kept)
+    shares = dict.fromkeys(("preserved", "area", "distances", "triplets"), kept)
     case = {"data": data, "n": sets.SETS[data].n, "method": method, "seed": seed}
-    return {**case, "seconds": seconds, "peak": 10**6, "kept": kept, **shares} | {
-        "shape": peers.packed(Y)
-    }
+    return {**case, "seconds": seconds, "memory": 10**6, **shares} | {"shape": peers.packed(Y)}
 
 
 def test_the_page_says_where_others_win(tmp_path):
