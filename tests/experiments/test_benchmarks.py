@@ -64,11 +64,6 @@ SMALL = {
         for n in (500, 1000)
         for name in ("trigpoint EfficientDPP", "uniform", "scikit-learn kmeans++")
     ],
-    "quality": [
-        {"data": "bowl", "bandwidth": 1.0, "k": k, "seeds": 2, "method": name}
-        for name in ("optimum", "EfficientDPP", "EfficientDPP, refined", "uniform")
-        for k in (10, 20)
-    ],
     "samplers": [{"data": name, "seed": 0} for name in ("bowl", "wine", "digits")],
     "embedding": [
         {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading"} for n in (1500, 3000)
@@ -89,8 +84,8 @@ def test_groups_on_small_data(name, tmp_path):
     # One that failed has the columns of its case only, and no value in all others.
     nothing = dict.fromkeys(rows[-1]) | SMALL[name][-1] | {"error": "> 600 s"}
     failed = [] if name == "samplers" else [nothing | {"method": "geosketch"}]
-    if name in ("embedding", "peers", "quality"):
-        failed[0]["method"] = {"embedding": "PHATE", "peers": "openTSNE"}.get(name, "RPCholesky")
+    if name in ("embedding", "peers"):
+        failed[0]["method"] = "PHATE" if name == "embedding" else "openTSNE"
     page = Page(tmp_path, name, "Group")
     module.show([*rows, *failed], Settings(), page)
     text = page.write().read_text()
@@ -101,24 +96,20 @@ def test_groups_on_small_data(name, tmp_path):
     if name == "selection":
         radii = {row["method"]: row["radius"] for row in rows[-3:]}
         assert radii["trigpoint EfficientDPP"] < radii["uniform"]
-    if name == "quality":
-        means = {row["method"]: row["mean"] for row in rows if row["k"] == 20}
-        assert means["optimum"] < means["EfficientDPP, refined"] < means["uniform"]
 
 
 def test_scores_by_hand():
     line = np.arange(40, dtype=np.float32)[:, None]
-    points = samplers.split(line, None, 0)
-    assert (len(points.train), len(points.test)) == (28, 12)
-    assert samplers.hits(points, points.train, points.test).mean() == 1.0
+    trial = samplers.Trial(line, None, 0)
+    assert (len(trial.train), len(trial.test)) == (28, 12)
+    assert trial.hits(trial.train, trial.test).mean() == 1.0
     # Folded in the middle, half of the ten nearest come from the other side.
-    folded = [np.abs(part - 19.5) for part in (points.train, points.test)]
-    assert 0.3 < samplers.hits(points, *folded).mean() < 0.8
+    folded = [np.abs(part - 19.5) for part in (trial.train, trial.test)]
+    assert 0.3 < trial.hits(*folded).mean() < 0.8
 
-    points = samplers.split(line, (line[:, 0] >= 20).astype(int), 0)
-    assert samplers.hits(points, points.train, points.test).mean() >= 11 / 12
-    wrong = -np.sign(points.test - 19.5)
-    assert not samplers.hits(points, np.sign(points.train - 19.5), wrong).any()
+    trial = samplers.Trial(line, (line[:, 0] >= 20).astype(int), 0)
+    assert trial.hits(trial.train, trial.test).mean() >= 11 / 12
+    assert not trial.hits(np.sign(trial.train - 19.5), -np.sign(trial.test - 19.5)).any()
 
 
 # Data sets ------------------------------------------------------------------------------------
