@@ -1,7 +1,6 @@
 """Do diverse landmarks matter? Four samplers in the same pipeline, on many data sets."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t
@@ -98,26 +97,18 @@ def run(case: Row, settings: Settings) -> Row:
     return found
 
 
-class Scores(NamedTuple):
-    """Mean scores of every sampler on a data set, in percent: of all points, and of the sparse."""
-
-    data: str
-    columns: int
-    dimension: float
-    means: dict[str, list[float]]
-
-
-def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Scores]:
-    """Scores with a number of coordinates and of landmarks, by local dimension."""
+def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Row]:
+    """Mean scores of every sampler on every data set in percent, by local dimension."""
     possible = [row for row in rows if row[f"{DPP}, {count}, {k}, {PARTS[0]}"] is not None]
-    found = []
-    for (name,), runs in grouped(possible, "data").items():
-        means = {
+    found = [
+        {"data": SETS[name].title, "d": runs[0]["d"], "dimension": mean(runs, "dimension")}
+        | {
             sampler: [100 * mean(runs, f"{sampler}, {count}, {k}, {part}") for part in PARTS]
             for sampler in SAMPLERS
         }
-        found.append(Scores(SETS[name].title, runs[0]["d"], mean(runs, "dimension"), means))
-    return sorted(found, key=lambda one: one.dimension)
+        for (name,), runs in grouped(possible, "data").items()
+    ]
+    return sorted(found, key=lambda one: one["dimension"])
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -146,19 +137,15 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     for setting, scores in found.items():
         for place, part in enumerate(PARTS):
             for kind, surface in (("surfaces", True), ("others", False)):
-                some = [one.means for one in scores if (one.dimension < _SURFACE) == surface]
+                some = [one for one in scores if (one["dimension"] < _SURFACE) == surface]
                 cells = [_summary([m[DPP][place] - m[o][place] for m in some]) for o in others]
                 lines.append([setting.format("k = "), kind, part, *cells])
     page.table(["", "data", "points", *(f"less {other}" for other in others)], lines)
     for setting, scores in found.items():
         page.heading(f"{setting.format('')} landmarks: all / sparsest tenth, %")
         lines = [
-            [
-                one.data,
-                f"{one.columns:,}",
-                f"{one.dimension:.1f}",
-                *(f"{everywhere:.1f} / {sparse:.1f}" for everywhere, sparse in one.means.values()),
-            ]
+            [one["data"], f"{one['d']:,}", f"{one['dimension']:.1f}"]
+            + [" / ".join(f"{score:.1f}" for score in one[sampler]) for sampler in SAMPLERS]
             for one in scores
         ]
         page.table(["data", "columns", "local dimension", *SAMPLERS], lines)
