@@ -13,14 +13,12 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +75,7 @@ class Experiment:
         except for `parameters`.
     run : function of a case and Settings
         Returns what was measured, as a row. A case is left out if `run` finds its data or a package
-        missing. It must be a function of its module, which other processes can import.
+        missing.
     show : function of the rows, Settings and a Page
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
@@ -220,62 +218,28 @@ def _processor() -> str:
 # Running and showing --------------------------------------------------------------------------
 
 
-def run(
-    experiment: Experiment,
-    results: Results,
-    cases: Sequence[Row],
-    settings: Settings,
-    processes: int = 1,
-) -> int:
-    """Run the cases that the results lack, and return how many these were.
-
-    With several processes, that many cases run at the same time. Do not do so where cases measure
-    time.
-    """
+def run(experiment: Experiment, results: Results, cases: Sequence[Row], settings: Settings) -> int:
+    """Run the cases that the results lack, and return how many these were."""
     found = results.find(cases)
     missing = [case for case, row in zip(cases, found, strict=True) if row is None]
     n_new, lacking, state = 0, [], state_of_the_code()
-    for case, result, seconds in _finished(experiment, missing, settings, processes):
-        if isinstance(result, Exception):
-            lacking.append(result)
+    for case in missing:
+        start = time.perf_counter()
+        try:
+            result = experiment.run(case, settings)
+        except (MissingDataError, ModuleNotFoundError) as error:
+            lacking.append(str(error))
             continue
         n_new += 1
-        row = results.add({**case, **result, "run_seconds": round(seconds, 3)}, state)
+        seconds = round(time.perf_counter() - start, 3)
+        row = results.add({**case, **result, "run_seconds": seconds}, state)
         done = f"{len(cases) - len(missing) + n_new:,}/{len(cases):,}"
         print(f"{experiment.name} {done}: {row}", file=sys.stderr, flush=True)
     if lacking and len(lacking) == len(cases):
-        raise MissingDataError(str(lacking[0]))
-    for reason in dict.fromkeys(map(str, lacking)):
+        raise MissingDataError(lacking[0])
+    for reason in dict.fromkeys(lacking):
         print(f"{experiment.name}: cases left out: {reason}", file=sys.stderr)
     return n_new
-
-
-Finished = tuple[Row, Row | Exception, float]
-
-
-def _finished(
-    experiment: Experiment, cases: Sequence[Row], settings: Settings, processes: int
-) -> Iterator[Finished]:
-    """Cases with their results and seconds, as they end."""
-    if processes == 1:
-        yield from (_timed(experiment.run, case, settings) for case in cases)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        pending = [pool.submit(_timed, experiment.run, case, settings) for case in cases]
-        try:
-            yield from (future.result() for future in as_completed(pending))
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _timed(run: Callable[[Row, Settings], Row], case: Row, settings: Settings) -> Finished:
-    """Run one case; an error if its data or a package is missing."""
-    start = time.perf_counter()
-    try:
-        result: Row | Exception = run(case, settings)
-    except (MissingDataError, ModuleNotFoundError) as error:
-        result = error
-    return case, result, time.perf_counter() - start
 
 
 def show(experiment: Experiment, results: Results, settings: Settings, command: str) -> Path:
@@ -363,8 +327,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = names_of(package)
     if unknown := set(options.names) - set(known):
         parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
-    if options.kind == "bench" and options.processes > 1:
-        parser.error("benchmarks measure time, one after the other: leave out --processes")
     data = options.data or os.environ.get("TRIGPOINT_DATA")
     settings = Settings(options.quick, Path(data).expanduser().absolute() if data else None)
     failures = 0
@@ -376,7 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_new = 0
             if not options.render:
                 cases = chosen(experiment.cases(settings), options.where)
-                n_new = run(experiment, results, cases, settings, options.processes)
+                n_new = run(experiment, results, cases, settings)
             written = show(experiment, results, settings, command)
         except MissingDataError as error:
             # Running everything does not require the data of every experiment.
@@ -408,7 +370,6 @@ def _parser() -> argparse.ArgumentParser:
     where = "run only cases with this value, such as data=digits; may be repeated"
     add("--where", nargs="+", default=[], metavar="COLUMN=VALUE", help=where)
     add("--quick", action="store_true", help="small sizes and few runs")
-    add("--processes", type=int, default=1, metavar="N", help="cases at the same time (default: 1)")
     add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
     add("--out", type=Path, default="reproduction", metavar="DIR", help="folder of the results")
     add("--render", action="store_true", help="run nothing, write the pages")

@@ -120,9 +120,8 @@ def failing(after, error):
     return replace(SQUARES, run=run), ran
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_every_case_is_run_and_kept(tmp_path, processes):
-    found = reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes)
+def test_every_case_is_run_and_kept(tmp_path):
+    found = reproduce(SQUARES, tmp_path / "new" / "out", Settings())
     assert found.n_new == 6
     rows = sorted((row["seed"], row["k"], row["square"]) for row in found.rows)
     assert rows == [(seed, k, k**2) for k, seed in CASES]
@@ -132,7 +131,7 @@ def test_every_case_is_run_and_kept(tmp_path, processes):
     assert (
         "`make squares`: 6 runs in [squares.csv](squares.csv), 0 s in all, at commit" in found.text
     )
-    assert reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes).n_new == 0
+    assert reproduce(SQUARES, tmp_path / "new" / "out", Settings()).n_new == 0
 
 
 def test_an_interrupted_run_resumes(tmp_path):
@@ -221,7 +220,6 @@ def test_missing_data_fails_what_was_asked_for(squares, monkeypatch, tmp_path, c
     [
         (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
         (["bench", "table1", "headline"], "table1 not among headline, selection"),
-        (["bench", "--processes", "2"], "benchmarks measure time"),
         (["survey"], "invalid choice: 'survey'"),
     ],
 )
