@@ -31,7 +31,21 @@ REACH = 2
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
 # length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
 # the end settle what momentum keeps in motion.
-_PHASES = ((0.4, 4.0, 1.5), (0.6, 2.0, 1.5), (0.9, 0.0, 1.0), (1.0, 0.0, 0.5))
+_PHASES = (
+    (0.25, 4.0, 1.5),
+    (0.5, 2.0, 1.5),
+    (0.85, 0.0, 1.0),
+    (0.95, 0.0, 0.5),
+    (1.0, 0.0, 0.15),
+)
+# After this share of the steps, a map with a smaller root mean square radius than this, relative to
+# the root of the number of landmarks, is enlarged. Repulsion alone would take many more steps.
+_ENLARGED_AFTER = 0.5
+_ENLARGED_RADIUS = 0.5
+# Attraction of each landmark by its start, enlarged like the map: the limit, and the value for a
+# single landmark. It keeps large distances, which hardly affect the divergence, at the cost of few
+# neighbors. Other forces weaken with the number of landmarks, and so does this one.
+_ANCHOR = 0.001, 5.0
 
 _MOMENTUM = 0.9
 # No landmark moves farther than this in one step.
@@ -186,7 +200,7 @@ def layout(
     start: np.ndarray,
     *,
     exaggeration: float = 1.0,
-    n_iter: int = 200,
+    n_iter: int = 300,
     n_threads: int = 1,
     report: Report | None = None,
 ) -> np.ndarray:
@@ -201,7 +215,7 @@ def layout(
         Initial positions, with up to three coordinates.
     exaggeration : float, default=1.0
         Attraction relative to t-SNE.
-    n_iter : int, default=200
+    n_iter : int, default=300
         Number of steps.
     n_threads : int, default=1
         The result is the same for any number.
@@ -213,21 +227,34 @@ def layout(
     """
     masses = masses / masses.sum()
     k, n_components = start.shape
-    points = np.zeros((k, 3))
-    points[:, :n_components] = start
+    anchors = np.zeros((k, 3))
+    anchors[:, :n_components] = start - masses @ start
+    points, velocities = anchors.copy(), np.zeros_like(anchors)
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
-    velocities = np.zeros_like(points)
+    spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
     for step in range(n_iter):
         early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
         strength = max(exaggeration, early)
+        if step == int(_ENLARGED_AFTER * n_iter):
+            radius = np.sqrt(_product(masses, points, points))
+            wanted = _ENLARGED_RADIUS * np.sqrt(k) / max(exaggeration, 1.0)
+            points *= max(1.0, wanted / radius) if radius > 0 else 1.0
+            velocities[:] = 0.0
         if step % _EVERY == 0:
             repulsion = _repulsion(points, masses, n_threads)
-        forces = _attraction(points, joint, pulls, n_threads)
-        # The step of t-SNE for k points, divided by the exaggeration.
-        forces += repulsion / strength
-        velocities = _MOMENTUM * velocities + length * forces
-        lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
+            scale = _product(masses, points, anchors) / spread if spread > 0 else 0.0
+
+        def accelerate(part: slice) -> None:
+            forces = _attraction(points, joint, pulls, part)
+            # The step of t-SNE for k points, divided by the exaggeration.
+            forces += repulsion[part] / strength
+            forces += anchor * (scale * anchors[part] - points[part])
+            faster = _MOMENTUM * velocities[part] + length * forces
+            lengths = np.sqrt(np.square(faster).sum(axis=1, keepdims=True))
+            velocities[part] = faster * (_LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP))
+
+        for _ in thread_map(accelerate, _parts(k, n_threads), n_threads):
+            pass
         points += velocities
         points -= masses @ points
         if report is not None:
@@ -235,19 +262,19 @@ def layout(
     return points[:, :n_components].copy()
 
 
+def _product(masses: np.ndarray, left: np.ndarray, right: np.ndarray) -> float:
+    """Return the weighted mean of the dot products of positions."""
+    return float(np.add.reduce(masses * (left * right).sum(axis=1)))
+
+
 def _attraction(
-    points: np.ndarray, joint: csr_array, pulls: np.ndarray, n_threads: int
+    points: np.ndarray, joint: csr_array, pulls: np.ndarray, part: slice
 ) -> np.ndarray:
-    """Return the attraction (k, 3) of every landmark by its neighbors."""
+    """Return the attraction (b, 3) of some landmarks by their neighbors."""
     from trigpoint._kernels.forces import attract
 
-    attraction = np.empty_like(points)
-
-    def fill(part: slice) -> None:
-        attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
-
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
-        pass
+    attraction = np.empty((part.stop - part.start, 3))
+    attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
     return attraction
 
 

@@ -29,7 +29,7 @@ _NEIGHBORS = 10
 _UNROLLED = 0.1
 
 # Number of landmarks that other estimators are fitted to.
-_LANDMARKS = 1_000
+_LANDMARKS = 500
 
 
 def map_start(
