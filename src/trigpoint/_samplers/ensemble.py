@@ -52,6 +52,8 @@ def make_ensemble(
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     check_count("n_neighbors", n_neighbors)
+    if kernel != "linear":
+        check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
     # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. One
     # thread gives the same draw everywhere.
     with one_blas_thread():
@@ -59,22 +61,12 @@ def make_ensemble(
             X = np.asarray(X, dtype=np.float64)
             check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
             return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
-        K = kernel_matrix(X, kernel=kernel, bandwidth=bandwidth, n_neighbors=n_neighbors, rng=rng)
-        return decompose_dual(cholesky_factor(K)) if kernel == "gaussian" else decompose(K)
-
-
-def kernel_matrix(
-    X: np.ndarray, *, kernel: Any, bandwidth: Any, n_neighbors: Any, rng: np.random.Generator
-) -> np.ndarray:
-    """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
-    check_choice("kernel", kernel, ("gaussian", "geodesic"))
-    check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
-    # Another memory order would round sums differently, and other rows would be drawn.
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    sigma = resolve_bandwidth(bandwidth, X, rng)
-    if kernel == "geodesic":
-        return geodesic_kernel(X, sigma, n_neighbors)
-    return gaussian_kernel(X, sigma)
+        # Another memory order would round sums differently, and other rows would be drawn.
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        sigma = resolve_bandwidth(bandwidth, X, rng)
+        if kernel == "geodesic":
+            return decompose(geodesic_kernel(X, sigma, n_neighbors))
+        return decompose_dual(cholesky_factor(gaussian_kernel(X, sigma)))
 
 
 def decompose(L: np.ndarray) -> Ensemble:

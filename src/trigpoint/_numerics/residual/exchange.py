@@ -44,16 +44,13 @@ class Tables(NamedTuple):
 class ExchangeableInverse:
     """Inverse of the landmarks' kernel matrix, with predictions at measured points.
 
-    Landmarks, candidates and measured points are arguments of the kernel: arrays of coordinates, or
-    row numbers.
-
     Parameters
     ----------
-    points : ndarray of shape (s, d) or (s,)
-        Points at which the trace error is measured, for a kernel of diagonal 1; may be empty.
-    landmarks : ndarray of shape (k, d) or (k,)
+    points : ndarray of shape (s, d)
+        Points at which the trace error is measured, for a kernel of diagonal 1.
+    landmarks : ndarray of shape (k, d)
     kernel : callable
-        The kernel matrix between two such arrays.
+        The kernel matrix between two arrays of points.
     n_threads : int
 
     Attributes

@@ -2,10 +2,10 @@
 
 With ``K_JJ = L L'``, the landmarks J explain ``F'F`` of the kernel, where the columns of
 ``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` stores only L and computes columns on
-demand; `PoolFactor` stores F, for points that fit in memory.
+demand.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -128,53 +128,6 @@ class TriangularFactor:
         for panel, inverse in zip(row_blocks(len(B), _PANEL), self._inverses, strict=True):
             B[panel] = inverse @ (B[panel] - self.matrix[panel, : panel.start] @ B[: panel.start])
         return B
-
-
-class PoolFactor:
-    """The residual ``E = K - F'F`` of a pool of points, with F (t, p) kept in memory.
-
-    Parameters
-    ----------
-    kernel : callable
-        Returns the row of the kernel matrix for a position in the pool.
-    variances : ndarray of shape (p,)
-        The diagonal of the kernel.
-    most : int
-        Maximum number of landmarks.
-
-    Attributes
-    ----------
-    chosen : list of int
-        Positions of the landmarks in the pool.
-    variances : ndarray of shape (p,)
-        The diagonal of E; exactly 0 where it is only rounding error, as for the landmarks.
-    """
-
-    def __init__(
-        self, kernel: Callable[[int], np.ndarray], variances: np.ndarray, most: int
-    ) -> None:
-        self.chosen: list[int] = []
-        self.variances = variances.copy()
-        self._most = most
-        self._kernel = kernel
-        self._floor = ROUNDING * variances
-        self._factor = np.empty((most, len(variances)))
-
-    @property
-    def n_missing(self) -> int:
-        """Number of landmarks still to add; 0 if all points are explained."""
-        return self._most - len(self.chosen) if self.variances.any() else 0
-
-    def add(self, place: int) -> None:
-        """Add the point at a position of the pool as a landmark."""
-        factor = self._factor[: len(self.chosen)]
-        row = self._kernel(place) - factor[:, place] @ factor
-        explained = row / np.sqrt(self.variances[place])
-        self._factor[len(self.chosen)] = explained
-        self.chosen.append(place)
-        self.variances -= np.square(explained)
-        self.variances[self.variances < self._floor] = 0
-        self.variances[place] = 0
 
 
 def nystrom_rows(

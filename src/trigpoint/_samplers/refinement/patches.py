@@ -51,8 +51,7 @@ def draw_patches(
     """Divide space around random points into patches, each with landmarks and new candidates.
 
     The division does not depend on the landmarks, and all other points are equally likely to be
-    candidates. Exchanges within a patch are therefore reversible, and a Markov chain of them
-    preserves its distribution.
+    candidates.
 
     Parameters
     ----------
