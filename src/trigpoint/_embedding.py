@@ -220,10 +220,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     def _check_restored(self, fit: Fit) -> None:
         """Check the `extras` of a fit that was read from a model file; see `model_arrays`."""
 
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues of the fitted operator, and the increasing values to plot."""
-        raise NotImplementedError
-
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         """Set the fitted attributes."""
         coordinates = fit.spectrum.coordinates

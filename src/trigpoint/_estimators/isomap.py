@@ -126,10 +126,6 @@ class Isomap(GraphEmbedding):
             require(paths.shape == (k, k) and paths.dtype.kind == "f", "paths")
             require(bool((paths >= 0).all()), "paths")
 
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values = classical_scaling(_geodesics(self.fitted_), count).eigenvalues
-        return values, 1 / values
-
 
 def _geodesics(fit: Fit) -> np.ndarray:
     """Return the path lengths between landmarks, which a model file may leave out."""
