@@ -17,7 +17,6 @@ from trigpoint._report.given import color_column, named_colors
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Things, Tiles, make_tiles, read_things
-from trigpoint._report.tried import tried_section
 from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -59,7 +58,7 @@ class Content:
     text: tuple[str, list[str]] | None
     edges: JudgedEdges | None
     quality: Quality | None
-    tried: str
+    tried: dict[str, str]
     parameters: dict[str, str]
     seconds: dict[str, float]
     versions: dict[str, str]
@@ -130,7 +129,7 @@ def gather(
         text=texts,
         edges=edges,
         quality=quality,
-        tried="" if tried is None else tried_section(tried, given),
+        tried={} if tried is None else tried.lines(),
         parameters=used_parameters(fitted),
         seconds=subject.seconds,
         versions=_versions(),

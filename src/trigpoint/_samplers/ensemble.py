@@ -126,54 +126,12 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
         )
 
 
-class ProjectedRows:
-    """Norms of the rows B_i of an orthonormal V as Algorithm 1 projects them.
-
-    Projecting every row onto the complement of a chosen one, with direction e, lowers ``|B_j|^2``
-    by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are stored, and a
-    step costs O(n m).
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, m)
-        Orthonormal columns.
-
-    Attributes
-    ----------
-    norms : ndarray of shape (n,)
-        Squared norms of the rows after the projections so far.
-    """
-
-    def __init__(self, V: np.ndarray) -> None:
-        self.rows = np.ascontiguousarray(V)
-        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
-        self._directions = np.empty((V.shape[1], V.shape[1]))
-        self._n_directions = 0
-
-    def draw(self, rng: np.random.Generator) -> int:
-        """Draw a row with probability proportional to its squared norm."""
-        cumulated = np.cumsum(self.norms)
-        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
-        return int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
-
-    def project_out(self, i: int) -> None:
-        """Project all rows onto the orthogonal complement of the projected row `i`."""
-        past = self._directions[: self._n_directions]
-        direction = self.rows[i]
-        # Twice is enough; once is not if little of the row is left.
-        for _ in range(2):
-            direction = direction - (past @ direction) @ past
-        direction = direction / np.sqrt(direction @ direction)
-        self._directions[self._n_directions] = direction
-        self._n_directions += 1
-        self.norms -= np.square(self.rows @ direction)
-        np.maximum(self.norms, 0, out=self.norms)
-        # Zero up to rounding, and exactly zero so that no point is drawn twice.
-        self.norms[i] = 0
-
-
 def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw as many rows as `V` has columns: the second loop of Algorithm 1.
+
+    Projecting every row B_j onto the complement of a chosen one, with direction e, lowers
+    ``|B_j|^2`` by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are
+    stored, and a step costs O(n m).
 
     Parameters
     ----------
@@ -187,9 +145,21 @@ def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     indices : int64 ndarray of shape (m,)
         Distinct rows in the order drawn; a set J has probability ``det(V_J)^2``.
     """
-    projected = ProjectedRows(V)
-    indices = np.empty(V.shape[1], dtype=np.int64)
-    for step in range(len(indices)):
-        indices[step] = projected.draw(rng)
-        projected.project_out(indices[step])
+    rows, m = np.ascontiguousarray(V), V.shape[1]
+    norms = np.einsum("ij,ij->i", rows, rows)
+    directions, indices = np.empty((m, m)), np.empty(m, dtype=np.int64)
+    for step in range(m):
+        cumulated = np.cumsum(norms)
+        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
+        i = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        past, direction = directions[:step], rows[i]
+        # Twice is enough; once is not if little of the row is left.
+        for _ in range(2):
+            direction = direction - (past @ direction) @ past
+        directions[step] = direction / np.sqrt(direction @ direction)
+        norms -= np.square(rows @ directions[step])
+        np.maximum(norms, 0, out=norms)
+        # Zero up to rounding, and exactly zero so that no point is drawn twice.
+        norms[i] = 0
+        indices[step] = i
     return indices
