@@ -76,20 +76,10 @@ def gather(
     coordinates: Any = None,
     tried: Comparison | None = None,
 ) -> Content:
-    """Compute the content of a report about a fitted embedding.
+    """Compute the content of a report about a fitted embedding, with the options of `report`.
 
-    Parameters
-    ----------
-    subject : Subject
-    source : Source or None
-    color, images, text
-        Values of all points, as in the `report` method of estimators.
-    title : str or None, default=None
-    sample : int, default=40000
-        Maximum number of points to show individually.
-    coordinates : array-like, file or None, default=None
-        Coordinates of all points, if already computed.
-    tried : Comparison or None, default=None
+    `sample` is the maximum number of points to show individually, and `coordinates` are those of
+    all points, or a file of them, if already computed.
     """
     check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n

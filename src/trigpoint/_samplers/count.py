@@ -27,11 +27,8 @@ _CLOSE = 0.05
 class ErrorEstimate:
     """Estimate the error of a sampler for any number of landmarks.
 
-    Attributes
-    ----------
-    bandwidth : float
-    points : ndarray of shape (s, d)
-        The points to draw landmarks from, or a sample of them.
+    Landmarks are drawn from `points`, all of them or a sample, and `bandwidth` is that of the
+    kernel.
     """
 
     def __init__(

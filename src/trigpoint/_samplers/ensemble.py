@@ -16,20 +16,11 @@ from trigpoint._numerics.geodesic import geodesic_kernel
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error.
+    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error."""
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (r,)
-        The positive eigenvalues of L, in ascending order; r is its numerical rank.
-    basis : ndarray of shape (n, r) or (q, r)
-        Eigenvectors of L, or of its dual ``factor.T @ factor`` when a `factor` is given.
-    factor : ndarray of shape (n, q) or None
-        A matrix with ``L = factor @ factor.T``.
-    """
-
-    eigenvalues: np.ndarray
-    basis: np.ndarray
+    eigenvalues: np.ndarray  # Positive eigenvalues (r,) of L, ascending; r is its numerical rank.
+    basis: np.ndarray  # Eigenvectors (n, r) of L, or (q, r) of its dual ``factor.T @ factor``.
+    # A matrix (n, q) with ``L = factor @ factor.T``, if there is one.
     factor: np.ndarray | None = None
 
     def eigenvectors(self, chosen: np.ndarray) -> np.ndarray:
@@ -129,21 +120,12 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
 def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw as many rows as `V` has columns: the second loop of Algorithm 1.
 
+    The columns of `V` (n, m) are orthonormal, the chosen eigenvectors. Returns distinct rows (m,)
+    in the order drawn; a set J has probability ``det(V_J)^2``.
+
     Projecting every row B_j onto the complement of a chosen one, with direction e, lowers
     ``|B_j|^2`` by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are
     stored, and a step costs O(n m).
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, m)
-        Orthonormal columns, the chosen eigenvectors.
-    rng : numpy.random.Generator
-        The source of randomness.
-
-    Returns
-    -------
-    indices : int64 ndarray of shape (m,)
-        Distinct rows in the order drawn; a set J has probability ``det(V_J)^2``.
     """
     rows, m = np.ascontiguousarray(V), V.shape[1]
     norms = np.einsum("ij,ij->i", rows, rows)

@@ -110,23 +110,11 @@ def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
 
 
 def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
-    """Return the logarithms of the elementary symmetric polynomials of positive `values`.
+    """Return the logarithms of the elementary symmetric polynomials of positive `values` (r,).
 
     Logarithms neither overflow nor underflow: for 5,000 eigenvalues, e_200 may exceed 10^500. All
-    terms are positive, so nothing cancels.
-
-    Parameters
-    ----------
-    values : ndarray of shape (r,)
-        Positive numbers.
-    degree : int
-        The highest degree, k.
-
-    Returns
-    -------
-    table : ndarray of shape (r + 1, k + 1)
-        ``table[i, l]`` is the logarithm of the polynomial of degree l of the first i values;
-        minus infinity where l > i.
+    terms are positive, so nothing cancels. ``table[i, l]`` of the result (r + 1, degree + 1) is the
+    polynomial of degree l of the first i values; minus infinity where l > i.
 
     Examples
     --------

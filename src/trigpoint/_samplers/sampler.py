@@ -103,12 +103,7 @@ class Sampler(BaseEstimator, ABC):
     def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
         """Return a copy that draws from a sample of the points as this one would from all of them.
 
-        Parameters
-        ----------
-        n_sampled, n_points : int
-            Number of points in the sample, and in the data.
-        kernel_bandwidth : float
-            Bandwidth of the kernel whose error will be measured.
+        The error of a kernel with bandwidth `kernel_bandwidth` will be measured.
         """
         del n_sampled, n_points, kernel_bandwidth
         copy: Self = clone(self)

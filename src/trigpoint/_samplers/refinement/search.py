@@ -98,19 +98,7 @@ class RefinementResult:
 
 
 class ExchangeSearch:
-    """A refinement in progress.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    rows : int64 ndarray of shape (k,)
-        The landmarks, updated in place.
-    bandwidth : float
-        Bandwidth of the kernel.
-    rng : Generator
-    n_threads : int
-    """
+    """A refinement in progress, of landmarks at some `rows` of `X`, which are updated in place."""
 
     def __init__(
         self,
@@ -321,22 +309,8 @@ class ExchangeSearch:
 def move_landmarks(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> np.ndarray:
-    """Move landmarks (k, d) to lower the trace error at `points`, by L-BFGS [1]_.
+    """Move landmarks (k, d) to lower the trace error at `points` (s, d), by L-BFGS [1]_.
 
-    Parameters
-    ----------
-    points : float64 ndarray of shape (s, d)
-        Points at which the error is measured.
-    landmarks : float64 ndarray of shape (k, d)
-        Initial landmarks.
-    kernel : callable
-        The Gaussian kernel matrix between two arrays of points.
-    bandwidth : float
-        Bandwidth of the kernel.
-    n_threads : int
-
-    Notes
-    -----
     A step costs O(s k (k + d)).
 
     References
