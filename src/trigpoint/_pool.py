@@ -174,19 +174,9 @@ def draw_pool(
 ) -> Pool:
     """Read a pool for `k` landmarks from a source, in one pass, and fit the space on it.
 
-    Parameters
-    ----------
-    source : Source
-    space : Space
-        Fitted here.
-    k : int
-    rng : Generator
-        Draws the rows; not used if the pool holds all of them.
-    per_landmark : int
-    size : int or None, default=None
-        Number of rows, if it does not follow from `k`.
-    include : int ndarray or None, default=None
-        Rows that the pool must hold, such as landmarks given by row number.
+    `rng` draws the rows, unless the pool holds all of them. Their number is `size` or, with
+    ``None``, follows from `k` and `per_landmark`. The rows `include`, such as landmarks given by
+    row number, are among them.
     """
     n, columns = source.n, source.columns
     if columns.sparse and not space.takes_sparse:

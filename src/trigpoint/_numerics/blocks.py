@@ -209,17 +209,9 @@ def reporter(verbose: Any) -> Report:
 class Run:
     """Random numbers, threads, progress and timings of one call of `fit`.
 
-    Attributes
-    ----------
-    rng : Generator
-        The only source of randomness of the fit.
-    n_threads : int
-    report : callable
-        Called as ``report(stage, done, total)``.
-    source : Source
-        Source of the rows, for the rare stage that needs more rows than the pool.
-    seconds : dict
-        Duration of each stage.
+    `rng` is the only source of randomness of the fit. Progress is reported as ``report(stage, done,
+    total)``, `source` serves the rare stage that needs more rows than the pool, and `seconds` is
+    the duration of each stage.
     """
 
     def __init__(self, random_state: Any, n_jobs: Any, verbose: Any, source: Any = None) -> None:

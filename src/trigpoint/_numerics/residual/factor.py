@@ -36,20 +36,7 @@ _PART_COLUMNS = 256
 class LandmarkFactor:
     """The factor L of the landmarks' kernel matrix; columns of ``L^-1 K_JX`` on demand.
 
-    Parameters
-    ----------
-    kernel : callable
-        The matrix of a Gaussian kernel between the rows of two float64 arrays of points.
-    n_columns : int
-        Number of coordinates of a point.
-    most : int
-        Maximum number of landmarks.
-    n_threads : int
-
-    Attributes
-    ----------
-    factor : TriangularFactor
-        The factor L.
+    The kernel is Gaussian, and there are at most `most` landmarks with `n_columns` coordinates.
     """
 
     def __init__(self, kernel: Kernel, n_columns: int, most: int, n_threads: int) -> None:
@@ -95,16 +82,6 @@ class TriangularFactor:
 
     SciPy's solvers hold the interpreter lock, so threads would wait for each other. Products with
     the inverses of small blocks on the diagonal do not, and are twice as fast.
-
-    Parameters
-    ----------
-    size : int
-        Maximum number of rows.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (t, t)
-        The rows so far.
     """
 
     def __init__(self, size: int) -> None:
