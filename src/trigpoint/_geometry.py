@@ -243,27 +243,26 @@ class NeighborSearch:
         affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
         candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
         # All pairs cost half as much per pair, since each is evaluated for both directions.
+        near = None
         if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
             distances = bhattacharyya_matrix(points, covariances, self.n_threads)
             np.fill_diagonal(distances, np.inf)
-            return _smallest(distances, count)
-        logger.info(
-            "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
-        )
-        near = np.sort(self._by_length(candidates), axis=1)
-        left = np.repeat(np.arange(k), candidates)
-        distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
-        return np.take_along_axis(near, _smallest(distances.reshape(near.shape), count), axis=1)
-
-
-def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Return columns of the `count` smallest entries of each row, ascending; ties by column."""
-    columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
-    last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
-    tied = (distances <= last).sum(axis=1) > count
-    columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
-    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)
+        else:
+            logger.info(
+                "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
+            )
+            near = np.sort(self._by_length(candidates), axis=1)
+            left = np.repeat(np.arange(k), candidates)
+            distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
+            distances = distances.reshape(near.shape)
+        # The smallest distances of each row, ascending; ties go to the lower landmarks.
+        columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+        last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
+        tied = (distances <= last).sum(axis=1) > count
+        columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
+        order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
+        found = np.take_along_axis(columns, order, axis=1)
+        return found if near is None else np.take_along_axis(near, found, axis=1)
 
 
 def local_dimension(X: Any, k: int) -> float:

@@ -237,7 +237,7 @@ def independent_columns(
     nonlinear dynamical systems through manifold learning", Applied and Computational Harmonic
     Analysis, 2018.
     """
-    sample = _regression_sample(vectors)
+    sample = vectors[:: -(-len(vectors) // _REGRESSION_POINTS)] / vectors.std(axis=0)
     chosen, passed_over = [0], {}
     for column in range(1, vectors.shape[1]):
         if len(chosen) == n_components:
@@ -263,18 +263,12 @@ def independent_columns(
 
 def redundant_columns(vectors: np.ndarray) -> list[int]:
     """Return columns that are smooth functions of earlier columns; see `independent_columns`."""
-    sample = _regression_sample(vectors)
+    sample = vectors[:: -(-len(vectors) // _REGRESSION_POINTS)] / vectors.std(axis=0)
     return [
         column
         for column in range(1, vectors.shape[1])
         if regression_residual(sample[:, :column], sample[:, column]) < INDEPENDENT
     ]
-
-
-def _regression_sample(vectors: np.ndarray) -> np.ndarray:
-    """Return a sample of the rows, standardized."""
-    step = -(-len(vectors) // _REGRESSION_POINTS)
-    return vectors[::step] / vectors.std(axis=0)
 
 
 def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:

@@ -259,9 +259,7 @@ class LaplacianEigenmaps(MarkovEmbedding):
     _extensions = (*MarkovEmbedding._extensions, "published")
     _title = "Laplacian eigenmaps"
     _equal_scales = False
-
-    def _spectrum(self, weights: csr_array, n_components: int, eigenvectors: str) -> Spectrum:
-        return laplacian_eigenmaps(weights, n_components, eigenvectors)
+    _spectrum = staticmethod(laplacian_eigenmaps)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues

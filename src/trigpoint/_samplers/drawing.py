@@ -265,7 +265,15 @@ class LandmarkDraw:
         numbers = np.empty((0, 2))
         while self.n_drawn < self._k:
             if rejected == patience:
-                proposals, rejected = self._weighted_proposals(), 0
+                weights = decider.log_weights
+                if weights.max() == -np.inf:
+                    raise ParameterValueError(
+                        f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each "
+                        f"of the {self._n} points coincides with a landmark or has zero weight; "
+                        f"choose n_landmarks <= {self.n_drawn} or remove duplicated points",
+                        "n_landmarks",
+                    )
+                proposals, rejected = Proposals(self._n, weights), 0
                 # The first new proposals are accepted, and repel many of the others.
                 size = decider.fewest
             if len(numbers) < size:
@@ -295,15 +303,3 @@ class LandmarkDraw:
             self.found[:] = [replace(some, members=None) for some in self.found]
         members = found.members if self._keeps_members else None
         self.found.append(replace(found, members=members, bounds=None))
-
-    def _weighted_proposals(self) -> Proposals:
-        """Return proposals in proportion to the current weights."""
-        log_weights = self.decider.log_weights
-        if log_weights.max() == -np.inf:
-            raise ParameterValueError(
-                f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "
-                f"{self._n} points coincides with a landmark or has zero weight; choose "
-                f"n_landmarks <= {self.n_drawn} or remove duplicated points",
-                "n_landmarks",
-            )
-        return Proposals(self._n, log_weights)

@@ -182,7 +182,10 @@ class EfficientDPP(Sampler):
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
-        self.bandwidth_ = self._radius(index, k, m, np.random.default_rng(pilot_seed))
+        if self.bandwidth is None:
+            self.bandwidth_ = usual_radius(index, k, m, np.random.default_rng(pilot_seed))
+        else:
+            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
@@ -222,13 +225,6 @@ class EfficientDPP(Sampler):
             check_choice("n_landmarks", self.n_landmarks, ("auto",))
             return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
         return check_n_landmarks(self.n_landmarks, pool.points.shape[0]), None
-
-    def _radius(self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
-        """Return the bandwidth of the repulsion: by default, the usual radius of a neighborhood."""
-        if self.bandwidth is not None:
-            return check_positive("bandwidth", self.bandwidth)
-        low, high = _PILOT_QUERIES
-        return neighborhood_radius(index, m, min(high, max(low, k // _LANDMARKS_PER_PILOT)), rng)
 
     def _scaled_neighbors(self, size: int, n: int) -> int:
         """Scale `n_neighbors` from all `n` points to the `size` points of a pool."""
@@ -279,14 +275,13 @@ class EfficientDPP(Sampler):
         return copy
 
 
-def neighborhood_radius(
-    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
-) -> float:
+def usual_radius(index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
     """Return the median distance from a point to its `m`-th neighbor, over a few random points.
 
     If all neighbors coincide with their point, search more of them.
     """
-    n = index.points.shape[0]
+    n, (low, high) = index.points.shape[0], _PILOT_QUERIES
+    n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
     while True:
         rows = rng.choice(n, min(n, n_queries), replace=False)
         # If most points coincide, so do most queries, and duplicates take longest to search.
