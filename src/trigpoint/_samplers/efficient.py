@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -260,19 +260,6 @@ class EfficientDPP(Sampler):
         low = 2 if isinstance(self.n_landmarks, str) else max(2, k)
         size = check_count("pool", self.pool, low=low, why="as many as n_landmarks")
         return draw_pool(source, space, k, rng, size=size)
-
-    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
-        """Return a copy that draws from a sample of the points as this one would from all of them.
-
-        Neighborhoods of the same radius hold fewer points of the sample.
-        """
-        copy = super().for_sample(n_sampled, n_points, kernel_bandwidth)
-        if self.kernel_bandwidth is None:
-            copy.set_params(kernel_bandwidth=kernel_bandwidth)
-        if self.n_neighbors is not None:
-            m = check_count("n_neighbors", self.n_neighbors, high=n_points)
-            copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
-        return copy
 
 
 def usual_radius(index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
