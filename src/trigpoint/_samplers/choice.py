@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from trigpoint._common.checks import (
     check_count,
     check_magnitude,
+    check_rows,
     refuse_masked,
     refuse_non_finite,
     refuse_non_numbers,
@@ -276,13 +277,7 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
 
 def _row_numbers(given: np.ndarray, n: int) -> np.ndarray:
     check_n_landmarks(len(given), n)
-    if given.min() < 0 or given.max() >= n:
-        raise ParameterValueError(
-            f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
-            f"{n - 1}",
-            "landmarks",
-        )
-    return given.astype(np.int64)
+    return check_rows("landmarks", given, n)
 
 
 def _given_points(given: np.ndarray, pool: Pool) -> Landmarks:

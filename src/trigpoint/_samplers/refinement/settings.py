@@ -13,6 +13,7 @@ from trigpoint._common.checks import (
     check_count,
     check_magnitude,
     check_positive,
+    check_rows,
     refuse_masked,
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
@@ -159,17 +160,12 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
             "landmarks",
             "indices",
         )
-    if rows.min() < 0 or rows.max() >= len(X):
-        raise ParameterValueError(
-            f"indices has rows from {rows.min()} to {rows.max()}: choose rows from 0 to "
-            f"{len(X) - 1}",
-            "indices",
-        )
+    rows = check_rows("indices", rows, len(X))
     if len(np.unique(X[rows], axis=0)) < len(rows):
         raise ParameterValueError(
             "indices has landmarks that coincide: pass each point once", "indices"
         )
-    return rows.astype(np.int64)
+    return rows
 
 
 def resolve_refinement(refine: Any) -> Refinement | None:
