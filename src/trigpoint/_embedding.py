@@ -97,7 +97,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
-        run = Run(self.random_state, self.n_jobs, self.verbose, source)
+        run = Run(self.random_state, self.n_jobs, self.verbose)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
         pool = pool_for(wanted, source, space, run.rng, default=default, per_landmark=per_landmark)

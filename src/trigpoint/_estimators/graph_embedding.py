@@ -320,9 +320,7 @@ def choose_fit(
                     fit = _connected(fit)
                 first = first or name
                 made[name] = fit, extension
-                found = _neighbors(extension(sample)[0], n_threads)
-                shared = (found[:, :, None] == neighbors[:, None]).any(axis=2)
-                preserved[name] = float(shared.mean())
+                preserved[name] = _preserved(extension, sample, neighbors, n_threads)
                 logger.info("%s preserves %.3f of the neighbors", name, preserved[name])
                 if name == first and preserved[name] >= good:
                     return fit, extension, preserved
@@ -338,6 +336,14 @@ def choose_fit(
     if rated[best] < rated[first] + _CLEARLY:
         best = first
     return *made[best], preserved
+
+
+def _preserved(
+    extension: Extension, sample: Points, neighbors: np.ndarray, n_threads: int
+) -> float:
+    """Return the share of the `neighbors` of a sample that are neighbors in the embedding."""
+    found = _neighbors(extension(sample)[0], n_threads)
+    return float((found[:, :, None] == neighbors[:, None]).any(axis=2).mean())
 
 
 def _neighbors(points: Points, n_threads: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -138,6 +138,9 @@ class _Blas:
     inside = 0
     controller: ThreadpoolController | None = None
     limiter: Any = None
+    # Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS. Otherwise
+    # the limits of all other threads would be ignored while that thread lives.
+    releases: ClassVar[list[Callable[[], None]]] = []
 
 
 @contextmanager
@@ -149,11 +152,16 @@ def one_blas_thread() -> Iterator[None]:
     it in the end.
     """
     with _Blas.lock:
-        if _Blas.inside == 0:
+        if _Blas.controller is None:
             # Finding the libraries takes longer than many products, so do it once.
-            _Blas.controller = _Blas.controller or ThreadpoolController()
+            _Blas.controller = ThreadpoolController()
+            found = _Blas.controller.lib_controllers
+            releases = [getattr(library, "clear_controlling_thread", None) for library in found]
+            _Blas.releases.extend(filter(None, releases))
+        if _Blas.inside == 0:
             _Blas.limiter = _Blas.controller.limit(limits=1, user_api="blas")
-            _let_others_limit(_Blas.controller)
+            for release in _Blas.releases:
+                release()
         _Blas.inside += 1
     try:
         yield
@@ -162,18 +170,8 @@ def one_blas_thread() -> Iterator[None]:
             _Blas.inside -= 1
             if _Blas.inside == 0:
                 _Blas.limiter.restore_original_limits()
-                assert _Blas.controller is not None
-                _let_others_limit(_Blas.controller)
-
-
-def _let_others_limit(controller: ThreadpoolController) -> None:
-    """Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS.
-
-    Otherwise the limits of all other threads would be ignored while that thread lives.
-    """
-    for library in controller.lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread()
+                for release in _Blas.releases:
+                    release()
 
 
 # Called as report(stage, done, total).
@@ -210,15 +208,13 @@ class Run:
     """Random numbers, threads, progress and timings of one call of `fit`.
 
     `rng` is the only source of randomness of the fit. Progress is reported as ``report(stage, done,
-    total)``, `source` serves the rare stage that needs more rows than the pool, and `seconds` is
-    the duration of each stage.
+    total)``, and `seconds` is the duration of each stage.
     """
 
-    def __init__(self, random_state: Any, n_jobs: Any, verbose: Any, source: Any = None) -> None:
+    def __init__(self, random_state: Any, n_jobs: Any, verbose: Any) -> None:
         self.rng = as_generator(random_state)
         self.n_threads = thread_count(n_jobs)
         self.report = reporter(verbose)
-        self.source = source
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
