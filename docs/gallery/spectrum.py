@@ -1,8 +1,7 @@
 """How many coordinates.
 
 Five groups leave a clear gap after the fourth eigenvalue of their landmark graph: a safe place to
-stop. Those of the digits grow evenly, and the widest gap, after the first, says little: a
-classifier gains from further coordinates.
+stop. Those of the digits grow evenly: a classifier gains from further coordinates.
 """
 
 import warnings
