@@ -108,7 +108,7 @@ class TriangularFactor:
 
 
 def nystrom_rows(
-    X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
+    X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and their columns (r, b) of ``F'``.
 
@@ -116,7 +116,7 @@ def nystrom_rows(
     diagonal pivoting, which leaves out redundant landmarks.
     """
     basis, factor = independent_landmarks(landmarks, bandwidth)
-    for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
+    for block in row_blocks(len(X), block_rows(8 * len(basis), BLOCK_BYTES)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
         # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution is more
@@ -128,13 +128,13 @@ def nystrom_rows(
 
 
 def unexplained_variances(
-    X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
+    X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
 
     The variance of a point is its share of the trace error.
     """
-    for block, explained in nystrom_rows(X, landmarks, bandwidth, block_bytes):
+    for block, explained in nystrom_rows(X, landmarks, bandwidth):
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
 
 
