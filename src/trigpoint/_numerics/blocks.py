@@ -99,10 +99,6 @@ def thread_count(n_jobs: Any) -> int:
 # would take a tenth of its time.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
-# A forked process inherits the pools without their threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE_POOLS.clear)
-
 
 def thread_map(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
@@ -167,11 +163,25 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _Blas.lock:
-            _Blas.inside -= 1
+            # A process forked meanwhile begins with 0.
+            _Blas.inside = max(0, _Blas.inside - 1)
             if _Blas.inside == 0:
                 _Blas.limiter.restore_original_limits()
                 for release in _Blas.releases:
                     release()
+
+
+def _forget_threads() -> None:
+    """Forget the pools and what threads hold: a forked process inherits them without threads."""
+    _IDLE_POOLS.clear()
+    _Blas.lock = threading.Lock()
+    if _Blas.inside:
+        _Blas.inside = 0
+        _Blas.limiter.restore_original_limits()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 # Called as report(stage, done, total).
