@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 import trigpoint as tp
@@ -22,14 +21,11 @@ REMEDY = r"needs matplotlib: pip install matplotlib$"
 def test_plots(rng):
     X = rng.normal(size=(60, 2))
     emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(X)
-    curve = tp.landmark_curve(X, n_landmarks=[5, 10], random_state=0)
     plots = {
         "embedding": lambda: tp.plot.embedding(X),
         "compare": lambda: tp.plot.compare({"a": X}),
         "graph": lambda: tp.plot.graph(emb),
         "landmarks": lambda: tp.plot.landmarks(emb),
-        "spectrum": lambda: tp.plot.spectrum(emb),
-        "landmark_curve": lambda: tp.plot.landmark_curve(curve),
     }
     assert set(plots) == set(tp.plot.__all__)
     for draw in plots.values():
@@ -42,16 +38,6 @@ def test_picture_of_the_command(tmp_path, capsys, monkeypatch):
     assert main(["embed", "nowhere.npy", "-o", "Y.npy", "--png", "Y.png"]) == 1
     said = "trigpoint: error: --png needs matplotlib: pip install matplotlib\n"
     assert capsys.readouterr().err == said
-
-
-def test_cluster_of_the_command(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.chdir(tmp_path)
-    np.save("X.npy", np.eye(30))
-    assert main(["embed", "X.npy", "-o", "Y.npy", "--dask", "local:2"]) == 1
-    assert capsys.readouterr().err == (
-        "trigpoint: error: --dask needs distributed: pip install 'dask[array]' distributed\n"
-    )
 
 
 def test_demo(tmp_path, capsys):
