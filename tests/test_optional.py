@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import trigpoint as tp
@@ -38,6 +39,16 @@ def test_picture_of_the_command(tmp_path, capsys, monkeypatch):
     assert main(["embed", "nowhere.npy", "-o", "Y.npy", "--png", "Y.png"]) == 1
     said = "trigpoint: error: --png needs matplotlib: pip install matplotlib\n"
     assert capsys.readouterr().err == said
+
+
+def test_cluster_of_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", np.eye(30))
+    assert main(["embed", "X.npy", "-o", "Y.npy", "--dask", "local:2"]) == 1
+    assert capsys.readouterr().err == (
+        "trigpoint: error: --dask needs distributed: pip install 'dask[array]' distributed\n"
+    )
 
 
 def test_demo(tmp_path, capsys):
