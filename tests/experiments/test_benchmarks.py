@@ -191,9 +191,9 @@ def test_the_page_says_where_others_win(tmp_path):
     rows += [row_of("frey", "umap-learn", seed, kept=0.4, seconds=2.0) for seed in range(2)]
     rows += [row_of(data, "PCA", kept=0.1, seconds=0.01) for data in ("digits", "frey")]
     # Large and held-out sets, with fewer methods.
-    rows += [row_of(data, "LandmarkMap") for data in ("tree", "soils", "vowels")]
+    rows += [row_of(data, "LandmarkMap") for data in ("tree", "soils", "beats")]
     rows += [row_of("tree", "umap-learn", kept=0.52, seconds=99.0)]
-    rows += [row_of("soils", "PCA", kept=0.2), row_of("vowels", "PCA", kept=0.7)]
+    rows += [row_of("soils", "PCA", kept=0.2), row_of("beats", "PCA", kept=0.7)]
     failed = {"data": "frey", "n": 1965, "method": "openTSNE", "seed": 0, "error": "> 600 s"}
     page = Page(tmp_path, "peers", "Maps")
     peers_page.show([*rows, failed], Settings(), page)
@@ -201,7 +201,7 @@ def test_the_page_says_where_others_win(tmp_path):
     place = "umap-learn, Digits 8 x 8, 1,797 rows"
     fast = f"2.0 times as fast | 2.0 times as fast ({place})"
     assert f"| seconds | 1 of 2 | 0 of 1 | umap-learn (1) | {fast} |" in text
-    most = "20.0 points (PCA, Vowels, 9,961 rows)"
+    most = "20.0 points (PCA, Heartbeats, 6,838 rows)"
     by = "umap-learn (2), PCA (1)"
     assert f"| preserved | 1 of 3 | 2 of 2 | {by} | 10.0 points | {most} |" in text
     assert "| R² | 0 of 2 | 0 of 0 |  | - | - |" in text
