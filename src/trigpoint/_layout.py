@@ -14,7 +14,7 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # Neighbors per unit of perplexity.
 REACH = 2
+
+# Up to this many columns, neighbors are searched in all of them.
+SEARCHED = 128
 
 # Phases of a layout: until this share of the steps, attraction is at least this many times that of
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
@@ -141,25 +144,59 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
     return joint
 
 
+class PrincipalAxes(NamedTuple):
+    """Leading principal directions (d, l) of points, by which arrays and tensors are projected.
+
+    Points farther than `longest` from their median count as if they were at that distance, so that
+    a few far points change neither the axes nor the scale. `mean` is relative to the median.
+    """
+
+    median: Any
+    longest: float
+    mean: Any
+    directions: Any
+
+    @classmethod
+    def of(cls, points: np.ndarray, masses: np.ndarray, n_components: int) -> "PrincipalAxes":
+        """Compute the directions of points (k, d); coordinates beyond d are 0."""
+        median = np.median(points, axis=0).astype(np.float64)
+        # The median of a constant is exact, and its differences are 0.
+        lengths = np.sqrt(np.square(points - median).sum(axis=1))
+        longest = _CLIPPED * float(np.quantile(lengths, 0.9))
+        around = _clipped(points, median, longest)
+        with one_blas_thread():
+            mean = np.average(around, axis=0, weights=masses)
+            around -= mean
+            covariance = around.T @ (masses[:, None] * around)
+            leading = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
+        # The sign of eigenvectors is arbitrary.
+        largest = np.abs(leading).argmax(axis=0)
+        directions = np.zeros((points.shape[1], n_components))
+        directions[:, : leading.shape[1]] = leading * np.sign(
+            leading[largest, np.arange(leading.shape[1])]
+        )
+        return cls(median, longest, mean, directions)
+
+    def __call__(self, points: Any) -> Any:
+        """Return float64 coordinates (b, l)."""
+        return (_clipped(points, self.median, self.longest) - self.mean) @ self.directions
+
+
+def _clipped(points: Any, median: Any, longest: float) -> Any:
+    around = points - median
+    if longest > 0:
+        lengths = (around**2).sum(axis=1, keepdims=True) ** 0.5
+        around *= longest / lengths.clip(longest)
+    return around
+
+
 def principal_start(
     points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return principal coordinates; a few far points change neither the axes nor the scale."""
-    around = points.astype(np.float64) - np.median(points, axis=0)
-    # The median of a constant is exact, and its differences are 0.
-    lengths = np.sqrt(np.square(around).sum(axis=1))
-    longest = _CLIPPED * np.quantile(lengths, 0.9)
-    if longest > 0:
-        around *= np.minimum(1.0, longest / np.maximum(lengths, longest))[:, None]
+    axes = PrincipalAxes.of(points, masses, n_components)
     with one_blas_thread():
-        around -= np.average(around, axis=0, weights=masses)
-        covariance = around.T @ (masses[:, None] * around)
-        directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
-        # The sign of eigenvectors is arbitrary.
-        largest = np.abs(directions).argmax(axis=0)
-        directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
-        start = np.zeros((len(points), n_components))
-        start[:, : directions.shape[1]] = around @ directions
+        start = axes(points)
     return scaled_start(start, masses, rng)
 
 
@@ -211,28 +248,69 @@ def layout(
     -------
     float64 ndarray of shape (k, l)
     """
-    masses = masses / masses.sum()
     k, n_components = start.shape
     points = np.zeros((k, 3))
     points[:, :n_components] = start
-    pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
-    velocities = np.zeros_like(points)
+    forces = _HostForces(joint, masses, n_threads)
+    optimized(forces, points, exaggeration=exaggeration, n_iter=n_iter, report=report)
+    return points[:, :n_components].copy()
+
+
+class Forces(Protocol):
+    """Forces between landmarks whose positions are an array or a tensor (k, l)."""
+
+    # Masses (k,) with sum 1.
+    masses: Any
+
+    def attraction(self, points: Any) -> Any:
+        """Return the attraction (k, l) of every landmark by its neighbors."""
+
+    def repulsion(self, points: Any) -> Any:
+        """Return the repulsion (k, l) of every landmark by all others."""
+
+
+def optimized(
+    forces: Forces,
+    points: Any,
+    *,
+    exaggeration: float = 1.0,
+    n_iter: int = 200,
+    report: Report | None = None,
+) -> Any:
+    """Move positions (k, l) by the forces, in place, and return them; see `layout`."""
+    velocities = 0 * points
     for step in range(n_iter):
         early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
         strength = max(exaggeration, early)
         if step % _EVERY == 0:
-            repulsion = _repulsion(points, masses, n_threads)
-        forces = _attraction(points, joint, pulls, n_threads)
+            repulsion = forces.repulsion(points)
         # The step of t-SNE for k points, divided by the exaggeration.
-        forces += repulsion / strength
-        velocities = _MOMENTUM * velocities + length * forces
-        lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
+        total = forces.attraction(points) + repulsion / strength
+        velocities = _MOMENTUM * velocities + length * total
+        lengths = (velocities**2).sum(axis=1, keepdims=True) ** 0.5
+        velocities *= _LONGEST_STEP / lengths.clip(_LONGEST_STEP)
         points += velocities
-        points -= masses @ points
+        points -= forces.masses @ points
         if report is not None:
             report("layout", step + 1, n_iter)
-    return points[:, :n_components].copy()
+    return points
+
+
+class _HostForces:
+    """Attraction by all neighbors; repulsion by a tree. Positions have three columns."""
+
+    def __init__(self, joint: csr_array, masses: np.ndarray, n_threads: int) -> None:
+        self.masses = masses / masses.sum()
+        self._joint, self._n_threads = joint, n_threads
+        self._pulls = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
+
+    def attraction(self, points: np.ndarray) -> np.ndarray:
+        """Return the attraction (k, 3) of every landmark by its neighbors."""
+        return _attraction(points, self._joint, self._pulls, self._n_threads)
+
+    def repulsion(self, points: np.ndarray) -> np.ndarray:
+        """Return the repulsion (k, 3) of every landmark by all others."""
+        return _repulsion(points, self.masses, self._n_threads)
 
 
 def _attraction(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.device import to_device
+from trigpoint._neighbors.torch_cells import TorchCells
 from trigpoint._numerics.blocks import row_blocks
 
 # Most columns for which distances are computed from differences.
@@ -41,15 +42,20 @@ class TorchSearch:
     device : torch.device
     n_bytes : int
         Memory for temporaries.
+    in_cells : bool, default=False
+        Whether landmarks are searched in `TorchCells`: fast for very many, but may miss some.
     """
 
-    def __init__(self, landmarks: np.ndarray, device: Any, n_bytes: int) -> None:
+    def __init__(
+        self, landmarks: np.ndarray, device: Any, n_bytes: int, in_cells: bool = False
+    ) -> None:
         import torch
 
         self.places = to_device(landmarks, device)
         # Coordinates of one column are contiguous.
         self.columns = self.places.T.contiguous()
         self.n_features, self.k = self.columns.shape
+        self._grouped = TorchCells(self.places, np.random.default_rng(0)) if in_cells else None
         self._center = self.places.mean(dim=0)
         around = self.places - self._center
         norms = (around * around).sum(dim=1)
@@ -75,6 +81,8 @@ class TorchSearch:
     @property
     def row_bytes(self) -> int:
         """Bytes per row while it is compared with landmarks."""
+        if self._grouped is not None:
+            return 8 * 8 * (self.n_features + 1)
         # The few rows beyond the grid are compared with all landmarks in separate blocks.
         return 8 * 5 * _LISTED if self._is_divided else 8 * (2 * self.k + 4 * self.n_features)
 
@@ -86,6 +94,8 @@ class TorchSearch:
     def nearest(self, X: Any, count: int) -> tuple[Any, Any]:
         """Return landmarks and squared distances, each of shape (b, count), nearest first."""
         count = min(count, self.k)
+        if self._grouped is not None:
+            return self._compared(X, self._grouped.nearest(X, count + _SPARE).sort().values, count)
         if self.n_features > _EXACT_COLUMNS:
             return smallest(self.squares(X), count)
         if not self._is_divided:

@@ -78,6 +78,9 @@ class Source(ABC):
 
     path: Path | None = None
 
+    # PyTorch device of the rows, if they can be fitted there.
+    device: Any = None
+
     def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
         self.name, self.columns = name, columns
         if n is not None:
@@ -117,6 +120,10 @@ class Source(ABC):
 
         Returns None if the points would have to be read or converted.
         """
+        return None
+
+    def returned(self, coordinates: np.ndarray) -> Any:
+        """Return coordinates of all rows as `map` returns them; ``None`` to compute them again."""
         return None
 
     def take(self, rows: np.ndarray | None) -> Points:

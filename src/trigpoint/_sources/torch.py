@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.device import device_memory, is_tensor, resolve_device
+from trigpoint._common.device import device_memory, is_tensor, resolve_device, to_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
@@ -39,6 +39,7 @@ class TorchSource(Source):
         n, chosen, found = described(tuple(tensor.shape), dtype, "X", columns)
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
         super().__init__("X", found, n)
+        self.device = resolve_device(None, tensor)
 
     def array(self) -> np.ndarray | None:
         """Return an array that shares the tensor's memory, or None if conversion is needed."""
@@ -47,6 +48,22 @@ class TorchSource(Source):
             return None
         is_same = str(tensor.dtype) == f"torch.{self.columns.dtype.name}"
         return np.asarray(tensor.numpy()) if is_same else None
+
+    def returned(self, coordinates: np.ndarray) -> Any:
+        return None if self.device is None else to_device(coordinates, self.device)
+
+    def euclidean(self, space: Any) -> Any:
+        """Return all rows, checked and mapped by a fitted space, on their device."""
+        import torch
+
+        mapped, result = space.to(self.device), None
+        for part in self._blocks_of(_THERE_BYTES):
+            block = mapped(self._checked_there(part, self.device), part.start)
+            if result is None:
+                shape = self.n, block.shape[1]
+                result = torch.empty(shape, dtype=block.dtype, device=self.device)
+            result[part] = block
+        return result
 
     def _taken(self, rows: np.ndarray | None) -> np.ndarray:
         import torch
