@@ -29,6 +29,9 @@ _JUDGED = 500
 _NEIGHBORS = 10
 _UNROLLED = 0.1
 
+# Number of points on a device that decide the principal axes.
+_SAMPLE = 20_000
+
 # Number of landmarks that other estimators are fitted to.
 _LANDMARKS = 1_000
 
@@ -82,7 +85,7 @@ def map_start(
     if there is None:
         plain = principal_start(points, masses, n_components, run.rng)
     else:
-        some = np.sort(run.rng.choice(len(points), min(LEAST_ROWS, len(points)), replace=False))
+        some = np.sort(run.rng.choice(len(points), min(_SAMPLE, len(points)), replace=False))
         axes = PrincipalAxes.of(points[some], masses[some], n_components)
         plain = scaled_start(_projected(axes, there), masses, run.rng)
     is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION

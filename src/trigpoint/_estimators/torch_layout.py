@@ -29,12 +29,12 @@ from trigpoint._pool import DevicePool
 _BISECTIONS = 40
 
 # Pairs whose attraction is computed at once, and rows that are spread to the grid at once.
-_PAIRS = 2**23
+_PAIRS = 2**24
 _ROWS = 2**21
 
 # Distance of the nodes, and their largest number along each axis, by the number of axes. With this
 # distance, forces are accurate to about 1 %; beyond that number of nodes, the distance grows.
-_SPACING = {1: 0.25, 2: 0.5, 3: 0.5}
+_SPACING = {1: 0.2, 2: 0.4, 3: 0.5}
 _MOST_NODES = {1: 2**20, 2: 2**13, 3: 2**8}
 # Nodes of a spline along each axis, and nodes beyond the map.
 _SPLINE = 4
@@ -144,14 +144,15 @@ class DeviceForces:
         power = power.sum(dim=0, dtype=torch.float64)
         total = (2 * power.sum() - power[0] - power[-1]) / (2 * nodes) ** dimension - self._own
         inside = tuple(slice(nodes) for _ in range(dimension))
-        fields = torch.stack(
-            [torch.fft.irfftn(transform * kernel, padded)[inside].flatten() for kernel in forces], 1
-        )
+        fields = [
+            torch.fft.irfftn(transform * kernel, padded)[inside].flatten() for kernel in forces
+        ]
         result = torch.empty_like(points)
         for part in row_blocks(len(points), _ROWS):
             at, weights = self._splines(points[part] - low)
-            near = fields.index_select(0, at.flatten()).view(*at.shape, dimension)
-            result[part] = torch.einsum("bs,bsl->bl", weights, near)
+            for axis, field in enumerate(fields):
+                near = field.index_select(0, at.flatten()).view(at.shape)
+                result[part, axis] = (weights * near).sum(dim=1)
         return result / total
 
     def _prepare(self, extent: float, points: Any) -> None:
@@ -192,20 +193,16 @@ class DeviceForces:
 
         places = around / self._spacing + 2
         floors = places.floor()
-        t = (places - floors)[:, :, None]
-        powers = torch.cat([torch.ones_like(t), t, t * t, t * t * t], dim=2)
-        splines = powers @ torch.tensor(
-            [[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]],
-            dtype=t.dtype,
-            device=t.device,
-        ).div(6)
+        t = places - floors
+        weights = (1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, 3 * (t + t**2 - t**3) + 1, t**3
+        splines = torch.stack(weights, dim=2) / 6
         steps = torch.arange(-1, 3, dtype=torch.int32, device=t.device)
         nodes = floors.int()[:, :, None] + steps
-        at, weights = nodes[:, 0], splines[:, 0]
+        at, products = nodes[:, 0], splines[:, 0]
         for axis in range(1, around.shape[1]):
             at = (at[:, :, None] * self._nodes + nodes[:, axis, None]).flatten(1)
-            weights = (weights[:, :, None] * splines[:, axis, None]).flatten(1)
-        return at, weights
+            products = (products[:, :, None] * splines[:, axis, None]).flatten(1)
+        return at, products
 
 
 def _finish(tensor: Any) -> None:
@@ -224,28 +221,29 @@ def _shares(points: Any, order: Any, neighbors: Any, perplexity: float) -> Any:
     import torch
 
     k, m = neighbors.shape
-    shares = torch.empty((k, m), dtype=torch.float32, device=points.device)
-    target = math.log(perplexity)
-    for part in row_blocks(k, block_rows(2 * points.itemsize * m * points.shape[1], BLOCK_BYTES)):
+    excess = torch.empty((k, m), dtype=torch.float32, device=points.device)
+    for part in row_blocks(k, block_rows(points.itemsize * m * points.shape[1], BLOCK_BYTES)):
         near = points[order[neighbors[part]]]
         near -= points[order[part], None]
-        squares = near.square_().sum(dim=2)
-        del near
-        excess = (squares - squares.amin(dim=1, keepdim=True)).double()
-        spread = excess.mean(dim=1, keepdim=True)
-        excess = (excess / torch.where(spread > 0, spread, 1.0)).float()
-        low, high = excess.new_zeros(len(excess), 1), excess.new_full((len(excess), 1), np.inf)
+        squares = torch.linalg.vecdot(near, near)
+        squares -= squares.amin(dim=1, keepdim=True)
+        spread = squares.mean(dim=1, keepdim=True)
+        excess[part] = squares / torch.where(spread > 0, spread, 1.0)
+    target = math.log(perplexity)
+    for part in row_blocks(k, block_rows(4 * m, BLOCK_BYTES)):
+        above = excess[part]
+        low, high = above.new_zeros(len(above), 1), above.new_full((len(above), 1), np.inf)
         precision = torch.ones_like(low)
         for _ in range(_BISECTIONS):
-            found = torch.exp(-precision * excess)
+            found = torch.exp(-precision * above)
             total = found.sum(dim=1, keepdim=True)
-            entropy = total.log() + precision * (found * excess).sum(dim=1, keepdim=True) / total
+            entropy = total.log() + precision * (found * above).sum(dim=1, keepdim=True) / total
             is_wide = entropy > target
             low, high = torch.where(is_wide, precision, low), torch.where(is_wide, high, precision)
             precision = torch.where(high.isinf(), 2 * precision, (low + high) / 2)
-        found = torch.exp(-precision * excess)
-        shares[part] = found / found.sum(dim=1, keepdim=True)
-    return shares
+        found = torch.exp(-precision * above)
+        excess[part] = found / found.sum(dim=1, keepdim=True)
+    return excess
 
 
 def _symmetric(neighbors: Any, shares: Any, masses: Any) -> Attraction:
