@@ -170,9 +170,9 @@ class DevicePool(Pool):
             is_single = float(torch.stack(inside.aminmax()).abs().max()) < _LARGE
             dtype = torch.float32 if is_single else torch.float64
             inside = inside.new_empty((len(inside), n_components), dtype=dtype)
-            there = [to_device(array, inside.device) for array in projection]
+            center, components = (to_device(array, inside.device) for array in projection)
             for part in row_blocks(len(inside), block_rows(16 * self.there.shape[1], _THERE_BYTES)):
-                inside[part], residuals = projected_there(*there, self.there[part])
+                inside[part], residuals = projected_there(center, components, self.there[part])
                 residual = max(residual, float(residuals.max()))
         pool = DevicePool(inside.cpu().numpy(), self.n, None, self.space, self.n_columns)
         pool.there, pool.inside, pool.projection = self.there, inside, projection
@@ -301,9 +301,7 @@ def draw_pool(
     rows = None if size == n else np.sort(rng.choice(n, size, replace=False))
     if rows is not None and include is not None:
         rows = np.union1d(rows, include)
-    raw = source.take(rows)
-    points = space.fit(raw)(raw, 0 if rows is None else rows)
-    return Pool(points, n, rows, space, columns.count)
+    return Pool(source.pooled(space, rows), n, rows, space, columns.count)
 
 
 def whole_pool(source: Any, space: Space) -> Pool:

@@ -87,7 +87,8 @@ class LandmarkMap(Embedding):
     landmarks : None, "all", int, "auto", sampler, row numbers or points, default=None
         As for `LaplacianEigenmaps`, except that ``None`` takes all distinct rows if there are at
         most 400,000 rows of at most 4 GiB, and draws 10,000 landmarks otherwise. ``"all"`` takes
-        all distinct rows of any data that fits into memory.
+        all distinct rows of any data that fits into memory. For a tensor on a GPU, both take all
+        rows that its memory allows and lay them out there.
     n_neighbors : int, default=15
         Effective number of neighbors that attract each point: the perplexity of t-SNE.
     exaggeration : float, default=1.0
@@ -245,6 +246,7 @@ class LandmarkMap(Embedding):
             from trigpoint._estimators.torch_layout import DeviceForces
 
             count = self._count(k)
+            assert landmarks.masses is not None
             rows, lay_out = pool.inside, DeviceForces.of(pool, landmarks.masses, count, run).layout
         elif landmarks.groups is None:
             masses, joint = self._from_sample(pool, landmarks.points, run)

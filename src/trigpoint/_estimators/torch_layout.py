@@ -71,7 +71,8 @@ class DeviceForces:
         self.order, self.masses, self._pairs = order, masses, pairs
         self._units = masses.double() * 2.0**_BITS
         self._own = float(masses.double().square().sum())
-        self._spacing, self._nodes, self._kernels = 0.0, 0, ()
+        self._spacing, self._nodes = 0.0, 0
+        self._kernels: list[Any] = []
         bounds = [0]
         starts = pairs.starts.tolist() if len(masses) < 2**16 else pairs.starts.cpu().numpy()
         while bounds[-1] < len(masses):

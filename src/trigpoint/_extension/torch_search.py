@@ -29,8 +29,8 @@ _WIDER = 8
 # are listed for a cell (the smallest that suffices, since fewer take less time), and fewest rows
 # per cell for which the grid pays.
 _DIVIDED_DIMENSION = 3
-_CELLS_PER_LANDMARK = 32
-_LISTED = 24, 64
+_CELLS_PER_LANDMARK = 64
+_LISTED = 16, 24, 64
 _ROWS_PER_CELL = 2
 
 

@@ -122,6 +122,12 @@ class Source(ABC):
         """
         return None
 
+    def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
+        """Fit a space on the given rows, or all if None, and return them, mapped by it."""
+        raw = self.take(rows)
+        found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
+        return found
+
     def returned(self, coordinates: np.ndarray) -> Any:
         """Return coordinates of all rows as `map` returns them; ``None`` to compute them again."""
         return None
