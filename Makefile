@@ -43,9 +43,9 @@ demo: $(or $(wildcard $(READY)),$(DEMO_READY))
 	@$(BIN)/trigpoint demo
 
 # The experiments of the paper, and the benchmarks. QUICK=1: small sizes. ONLY="table1 mnist": some of
-# them. DATA=: folder of the real data (or TRIGPOINT_DATA). OUT=: folder of the results. PROCESSES=2:
-# as many runs at the same time (not for benchmarks).
-EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(if $(PROCESSES),--processes $(PROCESSES))
+# them. DATA=: folder of the real data (or TRIGPOINT_DATA). OUT=: folder of the results.
+# WHERE="data=digits method=PCA": some of the cases.
+EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(if $(WHERE),--where $(WHERE))
 
 reproduce: $(READY)
 	$(BIN)/python -m experiments paper $(EXPERIMENT_OPTIONS)

@@ -173,7 +173,6 @@ def cut_patches(
     source: str | Path,
     *,
     patch_shape: Shape = (7, 7, 3),
-    per_class: int | None = None,
     margin: float = 20.0,
     window: tuple[float, float] | None = WINDOW_HU,
 ) -> Patches:
@@ -190,8 +189,6 @@ def cut_patches(
         What `read_volumes` reads.
     patch_shape : three odd int
         Size in voxels.
-    per_class : int or None
-        How many patches to draw from each class; ``None`` takes every patch.
     margin : float
         Millimeters by which the bounding box of a scan's three organs is grown on all sides.
         Surroundings are in that box, within its largest connected part above -300 HU. That
@@ -200,22 +197,14 @@ def cut_patches(
         Hounsfield units mapped to 0 and 1; values outside are clipped. ``None`` keeps Hounsfield
         units.
     """
-    regions = [_region(volume, patch_shape, margin) for volume in read_volumes(Path(source))]
-    # One long list of the candidates of all volumes, from which rows are drawn.
-    places = [np.flatnonzero(classes != NO_CLASS) for _, classes in regions]
-    y = np.concatenate(
-        [classes.flat[at] for (_, classes), at in zip(regions, places, strict=True)]
-    ).astype(np.int64)
-    patients = np.repeat(np.arange(len(places)), [len(at) for at in places])
-    rows = np.arange(len(y)) if per_class is None else _balanced(y, per_class)
-    starts = np.cumsum([0, *map(len, places)])
-    X = np.empty((len(rows), math.prod(patch_shape)), np.float32)
-    for number, ((hu, classes), at) in enumerate(zip(regions, places, strict=True)):
-        mine = slice(*np.searchsorted(rows, starts[number : number + 2]))
-        windows = sliding_window_view(_scaled(hu, window), patch_shape)
-        where = np.unravel_index(at[rows[mine] - starts[number]], classes.shape)
-        X[mine] = windows[where].reshape(-1, X.shape[1])
-    return Patches(X, y[rows], patients[rows])
+    parts = []
+    for patient, volume in enumerate(read_volumes(Path(source))):
+        hu, classes = _region(volume, patch_shape, margin)
+        where = np.nonzero(classes != NO_CLASS)
+        X = sliding_window_view(_scaled(hu, window), patch_shape)[where]
+        labels = classes[where].astype(np.int64)
+        parts.append((X.reshape(len(X), -1), labels, np.full(len(X), patient)))
+    return Patches(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _scaled(hu: np.ndarray, window: tuple[float, float] | None) -> np.ndarray:
@@ -258,18 +247,6 @@ def _largest_component(mask: np.ndarray) -> np.ndarray:
         return mask
     largest: np.ndarray = numbered == 1 + np.argmax(np.bincount(numbered.ravel())[1:])
     return largest
-
-
-def _balanced(y: np.ndarray, per_class: int) -> np.ndarray:
-    """Rows with the same number of each class, ascending."""
-    rng = np.random.default_rng(0)
-    drawn = []
-    for number, name in enumerate(CLASS_NAMES):
-        members = np.flatnonzero(y == number)
-        if len(members) < per_class:
-            raise ValueError(f"no {per_class} patches of {name}: there are {len(members)}")
-        drawn.append(members[rng.choice(len(members), per_class, replace=False, shuffle=False)])
-    return np.sort(np.concatenate(drawn))
 
 
 @lru_cache(maxsize=2)

@@ -3,9 +3,7 @@
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import bhattacharyya_matrix, local_covariances, regularize
 from trigpoint._graphs.graph import weighted_graph
-from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import thread_count
-from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._pool import Pool, projected
+from trigpoint._pool import Pool
 from trigpoint._spectrum import laplacian_eigenmaps
 from trigpoint.metrics._scores import knn_labels

@@ -1,7 +1,7 @@
 """Running experiments: their cases, the results on disk, and the command.
 
-An experiment yields cases. Each case is run once; its row is appended to the results as it ends, so
-an interrupted experiment resumes where it stopped. The page is written from all rows.
+An experiment yields cases. Each case is run once, and its row is in the results as soon as it ends,
+so an interrupted experiment resumes where it stopped. The page is written from all rows.
 """
 
 import argparse
@@ -13,21 +13,18 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.pages import Page
 
+# Text, numbers and None by column.
 Row = dict[str, Any]
 
 # Recorded with the results, where they are installed.
@@ -78,16 +75,13 @@ class Experiment:
         except for `parameters`.
     run : function of a case and Settings
         Returns what was measured, as a row. A case is left out if `run` finds its data or a package
-        missing. It must be a function of its module, which other processes can import.
+        missing.
     show : function of the rows, Settings and a Page
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
         What all cases share. Results with other parameters are refused.
     brief : function of the rows, Settings and a Page, or None
         Writes the table that the overview of all experiments shows.
-    foregone : function of a case and the rows so far, or None
-        Returns the result of a case that need not be run, an empty row to leave the case out, and
-        None for all others.
     """
 
     name: str
@@ -97,7 +91,6 @@ class Experiment:
     show: Callable[[Sequence[Row], Settings, Page], None]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     brief: Callable[[Sequence[Row], Settings, Page], None] | None = None
-    foregone: Callable[[Row, Sequence[Row]], Row | None] | None = None
 
 
 def load_experiment(package: str, name: str) -> Experiment:
@@ -109,12 +102,11 @@ def load_experiment(package: str, name: str) -> Experiment:
 
 
 class Results:
-    """Rows of an experiment, in a file that gains a line as each case ends.
+    """Rows of an experiment, in a CSV file that is replaced as each case ends.
 
-    ``NAME.csv`` has rows of text and numbers with the same columns throughout. ``NAME.json`` has a
-    JSON object in each line, for rows of any shape. The first line of both is the origin: the
-    parameters, and for each state of the code that rows come from, its commit, the date, the
-    versions of packages and the machine. A half-written last line from a killed run is dropped.
+    Its first line is the origin: the parameters, and for each state of the code that rows come
+    from, its commit, the date, the versions of packages and the machine. Cells that are empty are
+    None in all rows that were read.
     """
 
     def __init__(self, path: Path, parameters: Mapping[str, Any]) -> None:
@@ -124,15 +116,16 @@ class Results:
         self.states: list[Row] = []
         self.rows: list[Row] = []
         if path.exists():
-            text = path.read_text(encoding="utf-8")
-            first, _, rest = text[: text.rfind("\n") + 1].partition("\n")
+            first, _, rest = path.read_text(encoding="utf-8").partition("\n")
             origin = json.loads(first.removeprefix("# "))
             if origin["parameters"] != self.parameters:
                 raise ValueError(
                     f"{path} was run with the parameters {origin['parameters']}, and they are "
                     f"{self.parameters} now: move it away, or name another folder"
                 )
-            self.states, self.rows = origin["states"], self._read(rest)
+            self.states = origin["states"]
+            reader = csv.DictReader(io.StringIO(rest))
+            self.rows = [{name: _parsed(row[name]) for name in row} for row in reader]
 
     def find(self, cases: Sequence[Row]) -> list[Row | None]:
         """Row of each case; None for those that were not run."""
@@ -141,45 +134,23 @@ class Results:
         }
         return [tables[tuple(case)].get(_key(case, tuple(case))) for case in cases]
 
-    def begin(self, state: Row) -> None:
-        """Prepare for more rows, from a state of the code."""
+    def add(self, row: Row, state: Row) -> Row:
+        """Keep a row from a state of the code, and return it rounded."""
         if not any({**one, "when": state["when"]} == state for one in self.states):
             self.states.append(state)
+        self.rows.append({name: _rounded(value) for name, value in row.items()})
         origin = json.dumps({"parameters": self.parameters, "states": self.states})
-        first = f"# {origin}\n" if self.path.suffix == ".csv" else f"{origin}\n"
+        text = io.StringIO(f"# {origin}\n")
+        text.seek(0, io.SEEK_END)
+        columns = dict.fromkeys(name for row in self.rows for name in row)
+        writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         whole = self.path.with_name(self.path.name + ".part")
-        whole.write_text(first + self._lines(self.rows, with_columns=True), encoding="utf-8")
+        whole.write_text(text.getvalue(), encoding="utf-8")
         whole.replace(self.path)
-
-    def add(self, row: Row) -> Row:
-        """Append a row, and return it rounded."""
-        row = _rounded(row)
-        if self.path.suffix == ".csv" and self.rows and list(row) != list(self.rows[0]):
-            raise ValueError(
-                f"{self.path} has the columns {', '.join(self.rows[0])} and the new row has "
-                f"{', '.join(row)}: move it away, or name another folder"
-            )
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(self._lines([row], with_columns=not self.rows))
-        self.rows.append(row)
-        return row
-
-    def _read(self, text: str) -> list[Row]:
-        if self.path.suffix == ".json":
-            return [json.loads(line) for line in text.splitlines()]
-        reader = csv.DictReader(io.StringIO(text))
-        return [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
-
-    def _lines(self, rows: Sequence[Row], with_columns: bool) -> str:
-        if self.path.suffix == ".json":
-            return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        if rows and with_columns:
-            writer.writerow(rows[0])
-        writer.writerows(row.values() for row in rows)
-        return text.getvalue()
+        return self.rows[-1]
 
 
 def _key(row: Row, names: Sequence[str]) -> str:
@@ -187,14 +158,7 @@ def _key(row: Row, names: Sequence[str]) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """The same value with few digits in its floats, those of lists and mappings included."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, list):
-        return [_rounded(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return value
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _parsed(cell: str) -> str | int | float | None:
@@ -254,68 +218,28 @@ def _processor() -> str:
 # Running and showing --------------------------------------------------------------------------
 
 
-def run(experiment: Experiment, results: Results, settings: Settings, processes: int = 1) -> int:
-    """Run the cases that the results lack, and return how many these were.
-
-    With several processes, that many cases run at the same time. Do not do so where cases measure
-    time.
-    """
-    cases = list(experiment.cases(settings))
+def run(experiment: Experiment, results: Results, cases: Sequence[Row], settings: Settings) -> int:
+    """Run the cases that the results lack, and return how many these were."""
     found = results.find(cases)
-    known = [row for row in found if row is not None]
     missing = [case for case, row in zip(cases, found, strict=True) if row is None]
-    n_new, lacking = 0, []
-    for case, result, seconds in _finished(experiment, missing, known, settings, processes):
-        if isinstance(result, Exception):
-            lacking.append(result)
-        elif result:
-            if n_new == 0:
-                results.begin(state_of_the_code())
-            known.append(results.add({**case, **result, "run_seconds": round(seconds, 3)}))
-            n_new += 1
-            brief = {key: value for key, value in known[-1].items() if np.isscalar(value)}
-            place = f"{experiment.name} {len(known):,}/{len(cases):,}"
-            print(f"{place}: {brief}", file=sys.stderr, flush=True)
-    if lacking and not known:
-        raise MissingDataError(str(lacking[0]))
-    for reason in dict.fromkeys(map(str, lacking)):
+    n_new, lacking, state = 0, [], state_of_the_code()
+    for case in missing:
+        start = time.perf_counter()
+        try:
+            result = experiment.run(case, settings)
+        except (MissingDataError, ModuleNotFoundError) as error:
+            lacking.append(str(error))
+            continue
+        n_new += 1
+        seconds = round(time.perf_counter() - start, 3)
+        row = results.add({**case, **result, "run_seconds": seconds}, state)
+        done = f"{len(cases) - len(missing) + n_new:,}/{len(cases):,}"
+        print(f"{experiment.name} {done}: {row}", file=sys.stderr, flush=True)
+    if lacking and len(lacking) == len(cases):
+        raise MissingDataError(lacking[0])
+    for reason in dict.fromkeys(lacking):
         print(f"{experiment.name}: cases left out: {reason}", file=sys.stderr)
     return n_new
-
-
-Finished = tuple[Row, Row | Exception, float]
-
-
-def _finished(
-    experiment: Experiment,
-    cases: Sequence[Row],
-    known: Sequence[Row],
-    settings: Settings,
-    processes: int,
-) -> Iterator[Finished]:
-    """Cases with their results and seconds, as they end; `known` grows meanwhile."""
-    if processes > 1:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            pending = [pool.submit(_timed, experiment.run, case, settings) for case in cases]
-            try:
-                for future in as_completed(pending):
-                    yield future.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
-        return
-    for case in cases:
-        result = experiment.foregone(case, known) if experiment.foregone else None
-        yield _timed(experiment.run, case, settings) if result is None else (case, result, 0.0)
-
-
-def _timed(run: Callable[[Row, Settings], Row], case: Row, settings: Settings) -> Finished:
-    """Run one case; an error if its data or a package is missing."""
-    start = time.perf_counter()
-    try:
-        result: Row | Exception = run(case, settings)
-    except (MissingDataError, ModuleNotFoundError) as error:
-        result = error
-    return case, result, time.perf_counter() - start
 
 
 def show(experiment: Experiment, results: Results, settings: Settings, command: str) -> Path:
@@ -324,8 +248,7 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
     The overview is the page beside the folder of the results that has its name, if there is one.
     """
     cases = list(experiment.cases(settings))
-    found = results.find(cases)
-    rows = [row for row in found if row is not None]
+    rows = [row for row in results.find(cases) if row is not None]
     if not rows:
         raise ValueError(
             f"{results.path} has no run of this experiment with these settings: add or leave out "
@@ -338,16 +261,12 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
             """**Small sizes and few runs (`QUICK=1`): this page shows that the experiment works.
             Its numbers are not to be compared with others.**"""
         )
-    left_out = [
-        case
-        for case, row in zip(cases, found, strict=True)
-        if row is None and (experiment.foregone is None or experiment.foregone(case, rows) is None)
-    ]
-    done = f"{len(rows):,} runs" + (f" **of {len(rows) + len(left_out):,}**" if left_out else "")
+    complete = len(rows) == len(cases)
+    done = f"{len(rows):,} runs" + ("" if complete else f" **of {len(cases):,}**")
     try:
         experiment.show(rows, settings, page)
     except KeyError as error:
-        if not left_out:
+        if complete:
             raise
         raise ValueError(f"{results.path} has too few runs for a page, {done}: run more") from error
     overview = folder.with_suffix(".md")
@@ -355,8 +274,8 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
         brief = Page(folder, experiment.name, experiment.title)
         experiment.brief(rows, settings, brief)
         brief.write_into(overview)
-    seconds = [row["run_seconds"] for row in rows if "run_seconds" in row]
-    took = f", {sum(seconds):,.0f} s in all" if len(seconds) == len(rows) else ""
+    seconds = [row.get("run_seconds") for row in rows]
+    took = "" if None in seconds else f", {sum(seconds):,.0f} s in all"
     file, origin = results.path.name, _described(results.states)
     page.text(f"`{command}`: {done} in [{file}]({file}){took}, {origin}.")
     return page.write()
@@ -375,11 +294,8 @@ def _described(states: Sequence[Row]) -> str:
 # The command ----------------------------------------------------------------------------------
 
 
-# Target of the Makefile, package, and suffix of the results.
-KINDS = {
-    "paper": ("reproduce", "experiments.paper", ".csv"),
-    "bench": ("bench", "experiments.benchmarks", ".json"),
-}
+# Target of the Makefile, and package.
+KINDS = {"paper": ("reproduce", "experiments.paper"), "bench": ("bench", "experiments.benchmarks")}
 
 
 def names_of(package: str) -> Mapping[str, str]:
@@ -387,16 +303,30 @@ def names_of(package: str) -> Mapping[str, str]:
     return import_module(package).NAMES
 
 
+def chosen(cases: Iterable[Row], where: Sequence[str]) -> list[Row]:
+    """Cases with one of the values that are asked for, in every column that is named."""
+    wanted: dict[str, list[str]] = {}
+    for condition in where:
+        column, _, value = condition.partition("=")
+        wanted.setdefault(column, []).append(value)
+    found = [
+        case
+        for case in cases
+        if all(str(case.get(column)) in values for column, values in wanted.items())
+    ]
+    if not found:
+        raise ValueError(f"no case has {' '.join(where)}")
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for, one after the other; returns the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    target, package, suffix = KINDS[options.kind]
+    target, package = KINDS[options.kind]
     known = names_of(package)
     if unknown := set(options.names) - set(known):
         parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
-    if options.kind == "bench" and options.processes > 1:
-        parser.error("benchmarks measure time, one after the other: leave out --processes")
     data = options.data or os.environ.get("TRIGPOINT_DATA")
     settings = Settings(options.quick, Path(data).expanduser().absolute() if data else None)
     failures = 0
@@ -404,8 +334,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = f"make {target} ONLY={name}" + (" QUICK=1" if options.quick else "")
         try:
             experiment = load_experiment(package, name)
-            results = Results(options.out / f"{name}{suffix}", experiment.parameters)
-            n_new = 0 if options.render else run(experiment, results, settings, options.processes)
+            results = Results(options.out / f"{name}.csv", experiment.parameters)
+            n_new = 0
+            if not options.render:
+                cases = chosen(experiment.cases(settings), options.where)
+                n_new = run(experiment, results, cases, settings)
             written = show(experiment, results, settings, command)
         except MissingDataError as error:
             # Running everything does not require the data of every experiment.
@@ -423,7 +356,7 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n\n".join(
         f"{kind}:\n"
         + "\n".join(f"  {name:<12} {about}" for name, about in names_of(package).items())
-        for kind, (_, package, _) in KINDS.items()
+        for kind, (_, package) in KINDS.items()
     )
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
@@ -434,8 +367,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("kind", choices=KINDS, help="the paper's experiments, or the benchmarks")
     add("names", nargs="*", metavar="NAME", help="which of them (default: all)")
+    where = "run only cases with this value, such as data=digits; may be repeated"
+    add("--where", nargs="+", default=[], metavar="COLUMN=VALUE", help=where)
     add("--quick", action="store_true", help="small sizes and few runs")
-    add("--processes", type=int, default=1, metavar="N", help="cases at the same time (default: 1)")
     add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
     add("--out", type=Path, default="reproduction", metavar="DIR", help="folder of the results")
     add("--render", action="store_true", help="run nothing, write the pages")

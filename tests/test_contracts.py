@@ -15,7 +15,6 @@ SAMPLERS = {
     "EfficientDPP, sin2": tp.EfficientDPP(5, repulsion="sin2"),
     "ExactDPP": tp.ExactDPP(),
     "ExactDPP of a number": tp.ExactDPP(3),
-    "AnnealedDPP": tp.AnnealedDPP(3, n_sweeps=5),
     "EfficientDPP, refined": tp.EfficientDPP(5, refine=2),
     "RPCholesky": tp.RPCholesky(3),
     "FarthestPoint": tp.FarthestPoint(3),

@@ -7,6 +7,9 @@ from scipy.spatial import procrustes
 import trigpoint._layout
 from trigpoint._kernels.forces import TOGETHER, calibrate, repel
 from trigpoint._layout import (
+    _ANCHOR,
+    _ENLARGED_AFTER,
+    _ENLARGED_RADIUS,
     _EVERY,
     _LONGEST_STEP,
     _MOMENTUM,
@@ -217,9 +220,8 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
     points = np.zeros((60, 3))
     points[:, :2] = 2 * rng.normal(size=(60, 2))
     shares = masses / masses.sum()
-    pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
-    forces = trigpoint._layout._attraction(points, joint, pulls, 1)
-    forces += trigpoint._layout._repulsion(points, shares, 1)
+    both = trigpoint._layout._HostForces(joint, masses, 1)
+    forces = both.attraction(points, slice(0, 60)) + both.repulsion(points)
     for i, c in ((0, 0), (7, 1), (30, 0)):
         step = np.zeros_like(points)
         step[i, c] = 1e-5
@@ -231,7 +233,13 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
 def slow_layout(joint, masses, points, exaggeration, n_iter):
     """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
     shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
+    points = start = points - shares @ points
+    anchor = min(_ANCHOR[0], _ANCHOR[1] / len(points))
     for step in range(n_iter):
+        if step == int(_ENLARGED_AFTER * n_iter):
+            radius = np.sqrt(shares @ np.square(points).sum(axis=1))
+            wanted = _ENLARGED_RADIUS * np.sqrt(len(points)) / max(exaggeration, 1)
+            points, velocities = points * max(1, wanted / radius), np.zeros_like(points)
         phase = sum(step >= share * n_iter for share, _, _ in _PHASES)
         _, early, length = _PHASES[phase]
         strength = max(exaggeration, early)
@@ -240,7 +248,9 @@ def slow_layout(joint, masses, points, exaggeration, n_iter):
         if step % _EVERY == 0:
             repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
             repulsion /= shares @ kernel @ shares
-        velocities = _MOMENTUM * velocities + length * (attraction + repulsion / strength)
+            scale = shares @ (points * start).sum(axis=1) / (shares @ np.square(start).sum(axis=1))
+        forces = attraction + repulsion / strength + anchor * (scale * start - points)
+        velocities = _MOMENTUM * velocities + length * forces
         lengths = np.linalg.norm(velocities, axis=1, keepdims=True)
         velocities = np.where(lengths > _LONGEST_STEP, _LONGEST_STEP / lengths, 1) * velocities
         n_limited += np.count_nonzero(lengths > _LONGEST_STEP)

@@ -22,14 +22,11 @@ REMEDY = r"needs matplotlib: pip install matplotlib$"
 def test_plots(rng):
     X = rng.normal(size=(60, 2))
     emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(X)
-    curve = tp.landmark_curve(X, n_landmarks=[5, 10], random_state=0)
     plots = {
         "embedding": lambda: tp.plot.embedding(X),
         "compare": lambda: tp.plot.compare({"a": X}),
         "graph": lambda: tp.plot.graph(emb),
         "landmarks": lambda: tp.plot.landmarks(emb),
-        "spectrum": lambda: tp.plot.spectrum(emb),
-        "landmark_curve": lambda: tp.plot.landmark_curve(curve),
     }
     assert set(plots) == set(tp.plot.__all__)
     for draw in plots.values():

@@ -18,6 +18,9 @@ samplers = {
 figure, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
 for name, sampler in samplers.items():
     curve = tp.landmark_curve(X, [30, 60, 120, 240, 480], sampler=sampler, random_state=0)
-    tp.plot.landmark_curve(curve, tolerance=0.02, ax=ax, label=name)
-# Room for the last label.
-ax.set_xlim(right=1000)
+    needed = curve.needed(0.02)
+    (line,) = ax.loglog(curve.n_landmarks, curve.errors, label=f"{name}: {needed} landmarks")
+    ax.plot(needed, 0.02, "o", color=line.get_color())
+ax.axhline(0.02, color="black", linewidth=0.8, linestyle="--")
+ax.set(xlabel="number of landmarks", ylabel="relative trace error")
+ax.legend(frameon=False)

@@ -10,25 +10,18 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from experiments.pages import Cell, number
 from experiments.runner import MissingDataError, Row, Settings
 
-FIT_LIMIT, QUICK_FIT_LIMIT = 600, 10  # seconds
+FIT_LIMIT, QUICK_FIT_LIMIT = 600.0, 120.0  # seconds
 MEMORY_LIMIT = 16e9  # bytes
 SAMPLING = 0.05  # seconds between two looks at a worker's memory
-ONE_SEED_FROM = 20.0  # seconds; longer runs are not repeated with other seeds
-
-# Few points are drawn by one compiled loop, more than 200,000 by another.
-WARM_UP_ROWS = 5000, 250_000
 
 Run = Callable[[Row, Settings], Row]
 
@@ -39,8 +32,7 @@ _parent: Connection | None = None
 def apart(run: Run, limit: float = FIT_LIMIT, quick_limit: float = QUICK_FIT_LIMIT) -> Run:
     """Run cases in fresh processes: their result, or ``{"error": reason}``.
 
-    The limit is how many seconds the timed part may take. The result also has the highest anonymous
-    memory of the process meanwhile, in bytes.
+    The limit is how many seconds whatever is timed may take.
     """
 
     def run_apart(case: Row, settings: Settings) -> Row:
@@ -82,7 +74,7 @@ def _reason(error: Exception) -> str:
 
 def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
     """Result of a worker, the limit that it broke, or how it died."""
-    fitting, spent, since, highest = False, 0.0, time.monotonic(), 0
+    deadline = float("inf")
     while True:
         if messages.poll(SAMPLING):
             try:
@@ -94,52 +86,24 @@ def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
             if isinstance(message, Exception):
                 raise message
             if isinstance(message, dict):
-                return {**message, "anonymous_peak": highest}
-            spent += (time.monotonic() - since) * fitting
-            fitting, since = message, time.monotonic()
-        anonymous = memory_field("RssAnon", worker.pid) or 0
-        if anonymous > MEMORY_LIMIT:
+                return message
+            deadline = time.monotonic() + limit if message else float("inf")
+        if memory_field("RssAnon", worker.pid) > MEMORY_LIMIT:
             return {"error": f"> {MEMORY_LIMIT / 1e9:.0f} GB"}
-        if fitting:
-            highest = max(highest, anonymous)
-            if spent + time.monotonic() - since > limit:
-                return {"error": f"> {limit:g} s"}
-
-
-def foregone(case: Row, rows: Sequence[Row]) -> Row | None:
-    """Result of a case that need not be run; an empty row leaves it out.
-
-    A method is not tried on more points than those on which it failed, nor where it would break the
-    limit even if its time grew no faster than the number of points. Where one seed took long, one
-    must suffice.
-    """
-    family = [row for row in rows if all(row[name] == case[name] for name in ("data", "method"))]
-    n = max((row["n"] for row in family), default=0)
-    # The largest is the most informative.
-    for row in family:
-        if row["n"] != n:
-            continue
-        if error := row.get("error"):
-            again = n == case["n"] or error.startswith("not tried")
-            return {"error": error if again else f"not tried: {error} at n = {n:,}"}
-        if n < case["n"] and row["seconds"] * case["n"] / n > FIT_LIMIT:
-            return {"error": f"not tried: {row['seconds']:.0f} s at n = {n:,}"}
-        if n == case["n"] and row["seconds"] > ONE_SEED_FROM:
-            return {}
-    return None
+        if time.monotonic() > deadline:
+            return {"error": f"> {limit:g} s"}
 
 
 # In the process that measures -----------------------------------------------------------------
 
 
-def measure(fit: Callable[[], Any], before: int | None = None) -> tuple[Any, Row]:
-    """Result of `fit`, with its wall seconds and the peak of resident memory above the start.
-
-    `before` is the resident memory to compare with, if not the current one.
-    """
-    settle()
+def measure(fit: Callable[[], Any]) -> tuple[Any, Row]:
+    """Result of `fit`, with its wall seconds and the peak of resident memory above the start."""
+    # Freed memory goes back to the system: reusing it must not be mistaken for using none.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # Resets the peak.
-    before = memory_field("VmRSS") if before is None else before
+    before = memory_field("VmRSS")
     seconds, result = timed(fit)
     return result, {"seconds": seconds, "peak": memory_field("VmHWM") - before}
 
@@ -159,12 +123,6 @@ def _tell(fitting: bool) -> None:
         _parent.send(fitting)
 
 
-def settle() -> None:
-    """Give freed memory back to the system, so that reusing it is not mistaken for using none."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-
-
 def memory_field(name: str, process: int | str | None = "self") -> int:
     """One line of /proc/<process>/status in bytes; 0 when the process has ended."""
     try:
@@ -173,47 +131,3 @@ def memory_field(name: str, process: int | str | None = "self") -> int:
         return 0
     found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
     return 1024 * int(found[1]) if found else 0
-
-
-# The whole pipeline of trigpoint --------------------------------------------------------------
-
-
-def warm_up(emb: Any, X: np.ndarray) -> None:
-    """Compile all that is timed afterwards."""
-    for rows in WARM_UP_ROWS:
-        emb.fit(X[:rows]).transform(X[:rows])
-
-
-def fit_and_transform(
-    emb: Any, X: Any, points: Any, *, before: int | None = None, **options: Any
-) -> tuple[Any, Row]:
-    """Embedding of `points` after a fit to `X`; seconds of both and of the stages, and memory."""
-
-    def both() -> tuple[Any, float]:
-        emb.fit(X)
-        fitted = time.perf_counter()
-        Y = emb.transform(points, **options)
-        return Y, time.perf_counter() - fitted
-
-    (Y, transform), cost = measure(both, before=before)
-    times = {"fit": cost["seconds"] - transform, "transform": transform}
-    return Y, {**cost, **times, "stages": emb.stage_seconds_}
-
-
-def stage_rows(row: Row) -> list[list]:
-    """Rows of a table of seconds."""
-    rows = [[f"fit: {name}", number(seconds)] for name, seconds in row["stages"].items()]
-    rows += [["fit", number(row["fit"])], ["transform", number(row["transform"])]]
-    return [*rows, ["**total**", Cell(f"**{number(row['seconds']).text}**")]]
-
-
-# Targets --------------------------------------------------------------------------------------
-
-TARGET_COLUMNS = ("what", "measured", "target", "met")
-
-
-def target(what: str, measured: Cell, most: float, unit: str = "") -> list[str]:
-    """Row of a table of targets."""
-    assert measured.value is not None
-    met = "yes" if measured.value <= most else "**no**"
-    return [what, measured.text, f"≤ {most:g}{unit}", met]

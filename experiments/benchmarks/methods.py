@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans, MiniBatchKMeans, kmeans_plusplus
+from sklearn.decomposition import PCA
+from sklearn.manifold import SpectralEmbedding
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import normalize
 
 import trigpoint as tp
 
@@ -18,13 +23,13 @@ import trigpoint as tp
 class Method:
     """A method: its color, how it is set up as pages say it, and what runs it."""
 
-    colour: str
+    color: str
     setup: str
     run: Callable[..., Any]
     # Rows of the call before the measured one, which imports and compiles.
     warm_up_rows: int = 500
-    # Its landmarks are means of points, and need not be data points.
-    centres: bool = False
+    # With more rows it would break a limit.
+    most_rows: float = np.inf
 
 
 # What numba compiles depends on the size of the data too: umap-learn searches neighbors
@@ -39,29 +44,16 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> Any:
 
 
 def setups(table: dict[str, Method]) -> list[str]:
-    """How each method of a table was set up."""
-    return [f"{name}: {method.setup}." for name, method in table.items()]
+    """How each method of a table was set up, and where it was not run."""
+    limits = {
+        name: f"; not run on more than {method.most_rows:,} rows, which takes too long"
+        for name, method in table.items()
+        if method.most_rows < np.inf
+    }
+    return [f"{name}: {method.setup}{limits.get(name, '')}." for name, method in table.items()]
 
 
 # Landmarks ------------------------------------------------------------------------------------
-
-
-def _kmeans(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    from sklearn.cluster import KMeans
-
-    return KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
-
-
-def _mini_batch_kmeans(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    from sklearn.cluster import MiniBatchKMeans
-
-    return MiniBatchKMeans(k, random_state=seed).fit(X).cluster_centers_
-
-
-def _seeding(X: np.ndarray, k: int, seed: int, **options: Any) -> np.ndarray:
-    from sklearn.cluster import kmeans_plusplus
-
-    return kmeans_plusplus(X, k, random_state=seed, **options)[0]
 
 
 def _faiss(X: np.ndarray, k: int, seed: int) -> np.ndarray:
@@ -85,13 +77,13 @@ def _geosketch(X: np.ndarray, k: int, seed: int) -> np.ndarray:
 
 def _exact_k_dpp(X: np.ndarray, k: int, seed: int, *, bandwidth: float) -> np.ndarray:
     from dppy.finite_dpps import FiniteDPP
-    from sklearn.metrics.pairwise import rbf_kernel
 
     kernel = rbf_kernel(X.astype(np.float64), gamma=1 / (2 * bandwidth**2))
     process = FiniteDPP("likelihood", L=kernel)
     return X[process.sample_exact_k_dpp(size=k, random_state=seed)]
 
 
+# Landmarks of starred methods are means of points, and need not be data points.
 SELECTORS = {
     "trigpoint EfficientDPP": Method(
         "#1f77b4",
@@ -110,21 +102,23 @@ SELECTORS = {
         "`trigpoint.Uniform`, without replacement",
         lambda X, k, seed: tp.Uniform(k, random_state=seed).fit(X).landmarks_,
     ),
-    "scikit-learn KMeans": Method(
-        "#d62728", "`n_init=1`, otherwise defaults", _kmeans, centres=True
+    "scikit-learn KMeans\\*": Method(
+        "#d62728",
+        "`n_init=1`, otherwise defaults",
+        lambda X, k, seed: KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_,
     ),
-    "scikit-learn MiniBatchKMeans": Method("#ff9896", "defaults", _mini_batch_kmeans, centres=True),
-    "scikit-learn kmeans++": Method("#2ca02c", "`kmeans_plusplus`, defaults", _seeding),
-    "scikit-learn kmeans++, 1 trial": Method(
-        "#98df8a",
-        "`kmeans_plusplus(n_local_trials=1)`",
-        lambda X, k, seed: _seeding(X, k, seed, n_local_trials=1),
+    "scikit-learn MiniBatchKMeans\\*": Method(
+        "#ff9896",
+        "defaults",
+        lambda X, k, seed: MiniBatchKMeans(k, random_state=seed).fit(X).cluster_centers_,
     ),
-    "faiss Kmeans": Method(
-        "#9467bd",
-        "defaults, that is 25 iterations on at most 256 points per centre",
-        _faiss,
-        centres=True,
+    "scikit-learn kmeans++": Method(
+        "#2ca02c",
+        "`kmeans_plusplus`, defaults",
+        lambda X, k, seed: kmeans_plusplus(X, k, random_state=seed)[0],
+    ),
+    "faiss Kmeans\\*": Method(
+        "#9467bd", "defaults, that is 25 iterations on at most 256 points per center", _faiss
     ),
     "geosketch": Method(
         "#8c564b",
@@ -135,6 +129,7 @@ SELECTORS = {
         "#e377c2",
         "`FiniteDPP('likelihood').sample_exact_k_dpp`, Gaussian kernel as in the trace error",
         _exact_k_dpp,
+        most_rows=60_000,
     ),
 }
 
@@ -145,16 +140,11 @@ def _eigenmaps(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
     return tp.LaplacianEigenmaps(landmarks=1000, random_state=seed, **options).fit_transform(X)
 
 
-def _spectral_embedding(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
-    from sklearn.manifold import SpectralEmbedding
-
-    return SpectralEmbedding(random_state=seed, **options).fit_transform(X)
-
-
-def _umap(X: np.ndarray, **options: Any) -> np.ndarray:
+def _umap(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
     from umap import UMAP
 
-    return UMAP(**options).fit_transform(X)
+    # A seed would make it single-threaded.
+    return UMAP(metric=metric).fit_transform(X)
 
 
 def _phate(X: np.ndarray, seed: int) -> np.ndarray:
@@ -162,6 +152,8 @@ def _phate(X: np.ndarray, seed: int) -> np.ndarray:
 
     return PHATE(random_state=seed, verbose=0).fit_transform(X)
 
+
+UNSEEDED = "defaults, on all cores and without a seed"
 
 EMBEDDERS = {
     "trigpoint, leading": Method(
@@ -177,79 +169,65 @@ EMBEDDERS = {
         COMPILED,
     ),
     "scikit-learn SpectralEmbedding": Method(
-        "#7b4173", "defaults, that is n/10 neighbors and ARPACK", _spectral_embedding
+        "#7b4173",
+        "defaults, that is n/10 neighbors and ARPACK",
+        lambda X, seed: SpectralEmbedding(random_state=seed).fit_transform(X),
+        most_rows=10_000,
     ),
     "scikit-learn SpectralEmbedding, 15 neighbors": Method(
         "#ce6dbd",
         "`n_neighbors=15`, the number umap-learn takes, otherwise defaults",
-        lambda X, seed: _spectral_embedding(X, seed, n_neighbors=15),
+        lambda X, seed: SpectralEmbedding(n_neighbors=15, random_state=seed).fit_transform(X),
     ),
-    "umap-learn": Method(
-        "#637939", "defaults, on all cores and without a seed", lambda X, seed: _umap(X), COMPILED
-    ),
-    "umap-learn, seeded": Method(
-        "#b5cf6b",
-        "`random_state` fixed, which makes it repeatable and single-threaded",
-        lambda X, seed: _umap(X, random_state=seed, n_jobs=1),
-        COMPILED,
-    ),
+    "umap-learn": Method("#637939", UNSEEDED, _umap, COMPILED, most_rows=100_000),
     "PHATE": Method("#ff7f0e", "defaults, that is 5 neighbors and 2,000 landmarks", _phate),
 }
 
 # Maps -----------------------------------------------------------------------------------------
 
+# Names of distances in PaCMAP and TriMap.
+_ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
 
-def _landmark_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+
+def _landmark_map(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     return tp.LandmarkMap(metric=metric, random_state=seed).fit_transform(X)
 
 
-def _umap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
-    return _umap(X, metric=metric)
-
-
-def _opentsne_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+def _opentsne(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     from openTSNE import TSNE
 
     return np.asarray(TSNE(n_jobs=-1, metric=metric, random_state=seed).fit(X))
 
 
-def _pacmap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+def _pacmap(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     from pacmap import PaCMAP
 
     return PaCMAP(distance=_ANGULAR[metric]).fit_transform(X)
 
 
-def _trimap_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+def _trimap(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     from trimap import TRIMAP
 
     return TRIMAP(distance=_ANGULAR[metric], verbose=False).fit_transform(X)
 
 
-def _pca_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import normalize
-
+def _pca(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     return PCA(2, random_state=seed).fit_transform(normalize(X) if metric == "cosine" else X)
 
 
-def _random_map(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
+def _random(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(len(X), 2))
 
 
 # Mappers that need one run only.
 DETERMINISTIC = ("PCA", "random")
 
-# Names of distances in PaCMAP and TriMap.
-_ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
-
 MAPPERS = {
     "LandmarkMap": Method("#1f77b4", "defaults", _landmark_map, COMPILED),
-    "umap-learn": Method(
-        "#637939", "defaults, on all cores and without a seed", _umap_map, COMPILED
-    ),
-    "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne_map),
-    "PaCMAP": Method("#ff7f0e", "defaults, on all cores and without a seed", _pacmap_map, COMPILED),
-    "TriMap": Method("#9467bd", "defaults, on all cores and without a seed", _trimap_map, COMPILED),
-    "PCA": Method("#8c564b", "scikit-learn's, two components", _pca_map),
-    "random": Method("#7f7f7f", "random coordinates, for comparison", _random_map),
+    "umap-learn": Method("#637939", UNSEEDED, _umap, COMPILED),
+    "openTSNE": Method("#d62728", "defaults, on all cores", _opentsne, most_rows=100_000),
+    "PaCMAP": Method("#ff7f0e", UNSEEDED, _pacmap, COMPILED),
+    "TriMap": Method("#9467bd", UNSEEDED, _trimap, COMPILED),
+    "PCA": Method("#8c564b", "scikit-learn's, two components", _pca),
+    "random": Method("#7f7f7f", "random coordinates, for comparison", _random),
 }

@@ -1,16 +1,17 @@
 """Page of the benchmark of maps: a table for each data set, ranks over sets, and who wins where."""
 
+import base64
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
-from experiments.benchmarks.judging import KEPT, NEIGHBORS, QUERIES, SEVERAL, unpacked
-from experiments.benchmarks.map_sets import MAP_SETS
 from experiments.benchmarks.methods import DETERMINISTIC, MAPPERS, setups
 from experiments.benchmarks.plots import logarithmic
+from experiments.benchmarks.sets import SETS
 from experiments.pages import (
     Cell,
     Page,
@@ -29,23 +30,30 @@ from trigpoint.metrics import procrustes_r2
 OURS, BASELINE = "LandmarkMap", "random"
 DRAWS = 2000
 
+NEIGHBORS = 10
+# Sets with more rows than this have one seed, fewer queries and maybe fewer methods.
+SEVERAL = 20_000
+# Rows whose neighborhoods are compared, by the number of rows.
+QUERIES = ((SEVERAL, 1000), (100_000, 500), (10**9, 200))
+# Rows whose coordinates are kept, to compare maps from different seeds.
+KEPT = 300
+
 
 class Measure(NamedTuple):
-    """A column: which end is best, how its cells look, and how the text names who is better."""
+    """A column: which end is best, how its cells look, and how much better one of two is."""
 
     best: Callable
     cell: Callable[[float], Cell]
-    wins: str
+    gap: Callable[[float, float], float]
+    gap_text: str
 
 
-MEASURES = {
-    "seconds": Measure(min, duration, "is faster"),
-    "preserved": Measure(max, percent, "preserves more neighbors"),
-    "area": Measure(max, score, "has a larger area under R_NX"),
-    "distances": Measure(max, score, "has a higher rank correlation of distances"),
-    "triplets": Measure(max, percent, "orders more triplets"),
-    "R²": Measure(max, score, "differs less between seeds"),
-}
+_SHARE = Measure(max, percent, lambda ours, theirs: 100 * (theirs - ours), "{:.1f} points")
+_SCORE = Measure(max, score, lambda ours, theirs: theirs - ours, "{:.3f}")
+_TIMES = Measure(min, duration, lambda ours, theirs: ours / theirs, "{:.1f} times as fast")
+# Of results, and then that of maps from different seeds.
+MEASURES = {"seconds": _TIMES, "preserved": _SHARE, "area": _SCORE, "distances": _SCORE}
+MEASURES |= {"triplets": _SHARE, "R²": _SCORE}
 
 # A method, by the measures that it has on a set; empty if it failed.
 Scores = dict[str, dict[str, float]]
@@ -54,20 +62,29 @@ Scores = dict[str, dict[str, float]]
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Ranks and wins first, then a table for each data set."""
     _introduce(page)
-    tables = {name: _scores(same) for (name,), same in grouped(rows, "data").items()}
+    of_set = grouped(rows, "data")
+    scores = {name: _scores(same) for (name,), same in of_set.items()}
+    tables = {
+        name: {method: found for method, found in table.items() if method != BASELINE}
+        for name, table in scores.items()
+    }
     _plot(tables, page)
     for title, held_out in (("Sets used to choose rules", False), ("Held-out sets", True)):
-        half = {name: t for name, t in tables.items() if MAP_SETS[name].held_out == held_out}
+        half = {name: t for name, t in tables.items() if SETS[name].held_out == held_out}
         if half:
             page.heading(f"{title}: mean ranks")
             _ranks(half, page)
+    large = {name: table for name, table in tables.items() if SETS[name].n > SEVERAL}
+    if large:
+        page.heading(f"More than {SEVERAL:,} rows")
+        _large(large, page)
     page.heading("Where other methods win")
     _wins(tables, page)
-    for (name,), same in grouped(rows, "data").items():
-        entry = MAP_SETS[name]
+    for (name,), same in of_set.items():
+        entry = SETS[name]
         part = "held out" if entry.held_out else "used to choose rules"
         page.heading(f"{entry.title}, n = {same[0]['n']:,} ({entry.kind}, {part})")
-        _table(same, tables[name], page)
+        _table(same, scores[name], page)
     page.text("Settings:")
     page.items(setups(MAPPERS))
 
@@ -86,9 +103,9 @@ def _introduce(page: Page) -> None:
         those of random rows among all rows ({counts}, {QUERIES[-1][1]:,} beyond). *R²* is how much
         of one map another seed explains, after rotation and scaling (Procrustes; mean of all
         pairs of seeds, on {KEPT} rows). Up to {SEVERAL:,} rows, seconds are the median and scores
-        the mean of several seeds; larger sets and {" and ".join(DETERMINISTIC)} have one. The best
-        of a column is bold, leaving out {BASELINE} coordinates.
-        Trustworthiness and continuity are in the file of results."""
+        the mean of several seeds; larger sets and {" and ".join(DETERMINISTIC)} have one, and not
+        every method was run on all of them. The best of a column is bold, leaving out {BASELINE}
+        coordinates. Trustworthiness and continuity are in the file of results."""
     )
 
 
@@ -96,17 +113,14 @@ def _scores(rows: Sequence[Row]) -> Scores:
     """Every method's measures on one set."""
     found: Scores = {}
     for (name,), runs in grouped(rows, "method").items():
-        good = [row for row in runs if "error" not in row]
+        good = [row for row in runs if not row.get("error")]
         found[name] = {}
-        if not good or name == BASELINE:
-            continue
-        found[name] = {
-            "seconds": median(good, "seconds"),
-            "preserved": mean(good, "kept"),
-            **{column: mean(good, column) for column in ("area", "distances", "triplets")},
-        }
+        if good:
+            found[name] = {column: median(good, column) for column in ("seconds", "memory")}
+            for column in ("preserved", "area", "distances", "triplets"):
+                found[name][column] = mean(good, column)
         shapes = [unpacked(row["shape"]) for row in good]
-        if name in DETERMINISTIC:
+        if name == "PCA":
             found[name]["R²"] = 1.0
         elif len(shapes) > 1:
             pairs = [procrustes_r2(one, other) for one, other in combinations(shapes, 2)]
@@ -114,36 +128,43 @@ def _scores(rows: Sequence[Row]) -> Scores:
     return {name: found[name] for name in MAPPERS if name in found}
 
 
+def unpacked(text: str) -> np.ndarray:
+    """Coordinates of some rows."""
+    return np.frombuffer(base64.b64decode(text), "<f2").reshape(-1, 2).astype(np.float64)
+
+
 def _table(rows: Sequence[Row], table: Scores, page: Page) -> None:
-    columns = {"method": None, **{name: one.best for name, one in MEASURES.items()}}
+    measures = {name: (one.best, one.cell) for name, one in MEASURES.items()}
+    measures["memory"] = min, size
+    errors = {row["method"]: row["error"] for row in rows if row.get("error")}
     lines = []
     for name, scores in table.items():
-        runs = [row for row in rows if row["method"] == name]
-        good = [row for row in runs if "error" not in row]
-        if not good:
-            lines.append([name, runs[0]["error"]])
-        elif name == BASELINE:
+        cells: list[Any] = [
+            cell(scores[column]) if column in scores else "-"
+            for column, (_, cell) in measures.items()
+        ]
+        if name == BASELINE:
             # As text, so that these are never the best.
-            cells = [percent(mean(good, "kept")), score(mean(good, "area"))]
-            cells += [score(mean(good, "distances")), percent(mean(good, "triplets"))]
-            lines.append([name, "-", *(cell.text for cell in cells), "-", "-"])
-        else:
-            shown = [
-                one.cell(scores[column]) if column in scores else "-"
-                for column, one in MEASURES.items()
-            ]
-            lines.append([name, *shown, size(median(good, "peak"))])
-    page.table({**columns, "memory": min}, lines, fill="-")
+            cells = [cell.text if isinstance(cell, Cell) else cell for cell in cells]
+        lines.append([name, *cells] if scores else [name, errors[name]])
+    heads = {"method": None} | {name: best for name, (best, _) in measures.items()}
+    page.table(heads, lines, fill="-")
 
 
 # Over sets ------------------------------------------------------------------------------------
 
 
+def _common(tables: dict[str, Scores]) -> tuple[list[str], dict[str, Scores]]:
+    """Methods that were run on half of the sets of which several maps are made, and common sets."""
+    several = {name: table for name, table in tables.items() if SETS[name].n <= SEVERAL}
+    known = Counter(method for table in several.values() for method in table)
+    methods = [method for method in MAPPERS if 2 * known[method] >= len(several) > 0]
+    return methods, {n: t for n, t in several.items() if all(m in t for m in methods)}
+
+
 def _ranks(tables: dict[str, Scores], page: Page) -> None:
     """Mean ranks with intervals; methods that failed on a set share its last ranks."""
-    known = {name for table in tables.values() for name in table}
-    methods = [name for name in MAPPERS if name in known and name != BASELINE]
-    complete = {name: table for name, table in tables.items() if all(m in table for m in methods)}
+    methods, complete = _common(tables)
     if not complete:
         page.text("No set has a run of every method.")
         return
@@ -158,8 +179,9 @@ def _ranks(tables: dict[str, Scores], page: Page) -> None:
         counts.append(len(ranks))
     page.text(
         f"""Rank among {len(methods)} methods, 1 is best, with 95 % intervals from {DRAWS:,}
-        bootstrap samples of the {counts[0]} sets that every method was run on, {counts[-1]} of
-        them with several seeds. Methods that failed on a set share its last ranks."""
+        bootstrap samples of the {counts[0]} sets of up to {SEVERAL:,} rows that all of them were
+        run on, {counts[-1]} of them with several seeds. Methods that failed on a set share its last
+        ranks, and those that were run on less than half of the sets are left out."""
     )
     heads = {"method": None, **dict.fromkeys(MEASURES, min)}
     page.table(heads, [[name, *cells] for name, *cells in zip(methods, *columns, strict=True)])
@@ -183,58 +205,86 @@ def _with_intervals(ranks: np.ndarray) -> list[Cell]:
     ]
 
 
+def _large(tables: dict[str, Scores], page: Page) -> None:
+    """Seconds and neighbors preserved of every method on the largest sets."""
+    methods = [m for m in MAPPERS if any(t.get(m) for t in tables.values())]
+    page.text("Seconds and neighbors preserved; the tables below have all measures.")
+    lines = []
+    for name, table in sorted(tables.items(), key=lambda item: SETS[item[0]].n):
+        cells = [
+            f"{duration(table[m]['seconds']).text} s, {percent(table[m]['preserved']).text}"
+            if table.get(m)
+            else ("failed" if m in table else "not run")
+            for m in methods
+        ]
+        lines.append([f"{SETS[name].title}, {SETS[name].n:,} rows", *cells])
+    page.table(["data", *methods], lines)
+
+
 def _wins(tables: dict[str, Scores], page: Page) -> None:
-    """Where another method is better than ours, for each measure, as far as tables show it."""
-    ours = {name: table for name, table in tables.items() if table.get(OURS)}
-    if not ours:
-        page.text(f"{OURS} has not been run.")
-        return
-    page.text("PCA is always the fastest and the same with every seed, and is left out of both.")
-    for measure, (best, cell, wins) in MEASURES.items():
-        better, n_sets = [], 0
-        for name, table in ours.items():
+    """How often, by how much and by whom ours is beaten, for each measure."""
+    page.text(
+        f"""On how many sets the best other method is better than {OURS}, as far as the tables below
+        show it, and by how much; *typical* is the median over those sets. PCA, which is always the
+        fastest and the same with every seed, is left out of seconds and of R²."""
+    )
+    lines = []
+    for measure, one in MEASURES.items():
+        compared = []
+        for name, table in tables.items():
             found = {m: scores[measure] for m, scores in table.items() if measure in scores}
             if measure in ("seconds", "R²"):
                 found.pop("PCA", None)
-            if len(found) < 2 or OURS not in found:
-                continue
-            n_sets += 1
-            # Of equal ones, the first in the table.
-            winner = best(found, key=found.__getitem__)
-            figures = cell(found[winner]).text, cell(found[OURS]).text
-            if figures[0] != figures[1]:
-                entry = MAP_SETS[name]
-                shown = f"{figures[0]} instead of {figures[1]}"
-                better.append(f"{winner} on {entry.title} ({entry.n:,} rows; {shown})")
-        if n_sets:
-            listed = f": {', '.join(better)}" if better else ""
-            page.text(
-                f"On {len(better)} of {n_sets} sets another method {wins} than {OURS}{listed}."
-            )
+            if OURS in found and len(found) > 1:
+                ours = found.pop(OURS)
+                # Of equal ones, the first in the table.
+                winner = one.best(found, key=found.__getitem__)
+                theirs = found[winner]
+                better = (
+                    one.best(ours, theirs) != ours and one.cell(ours).text != one.cell(theirs).text
+                )
+                compared.append((name, winner if better else None, one.gap(ours, theirs)))
+        if not compared:
+            continue
+        lost = [(gap, name, winner) for name, winner, gap in compared if winner]
+        counts = [
+            f"{sum(SETS[name].held_out == half for _, name, _ in lost)} of "
+            f"{sum(SETS[name].held_out == half for name, _, _ in compared)}"
+            for half in (False, True)
+        ]
+        by = Counter(winner for _, _, winner in lost).most_common()
+        line = [measure, *counts, ", ".join(f"{winner} ({count})" for winner, count in by)]
+        if lost:
+            most, name, winner = max(lost)
+            where = f"{winner}, {SETS[name].title}, {SETS[name].n:,} rows"
+            line.append(one.gap_text.format(np.median([gap for gap, _, _ in lost])))
+            line.append(f"{one.gap_text.format(most)} ({where})")
+        lines.append(line)
+    heads = ["measure", "better on sets used", "on held-out sets", "by", "typical", "at most"]
+    page.table(heads, lines, fill="-")
 
 
 def _plot(tables: dict[str, Scores], page: Page) -> None:
     """Neighbors preserved over seconds: a point for each set, and a large one for their mean.
 
-    Means are over the sets that all methods of the half were run on, so that they can be compared.
+    Means are over ranked sets that no method failed on, so that they can be compared.
     """
     describe = "Neighbors preserved over seconds, for every method on every set"
     with page.picture(describe, ncols=2, sharey=True, figsize=(9, 4)) as panels:
         for axes, held_out in zip(panels, (False, True), strict=True):
-            half = [t for name, t in tables.items() if MAP_SETS[name].held_out == held_out]
-            run = {name for t in half for name, found in t.items() if found and name != BASELINE}
+            half = {name: t for name, t in tables.items() if SETS[name].held_out == held_out}
+            methods, common = _common(half)
+            complete = [t for t in common.values() if all(t[m] for m in methods)]
             for name, method in MAPPERS.items():
-                if name not in run:
-                    continue
-                found = [t[name] for t in half if t.get(name)]
-                seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
-                axes.plot(seconds, kept, "o", color=method.colour, alpha=0.35, markeredgewidth=0)
-                found = [t[name] for t in half if all(t.get(other) for other in run)]
-                if not found:
-                    continue
-                seconds, kept = np.array([(s["seconds"], 100 * s["preserved"]) for s in found]).T
-                middle = np.exp(np.log(seconds).mean()), kept.mean()
-                axes.plot(*middle, "s", color=method.colour, markersize=9, label=name)
+                found = [t[name] for t in half.values() if t.get(name)]
+                seconds, kept = ([s[c] for s in found] for c in ("seconds", "preserved"))
+                style = {"color": method.color, "alpha": 0.35, "markeredgewidth": 0}
+                axes.plot(seconds, 100 * np.array(kept), "o", **style)
+                if complete and name in methods:
+                    found = [t[name] for t in complete]
+                    seconds, kept = ([s[c] for s in found] for c in ("seconds", "preserved"))
+                    middle = np.exp(np.log(seconds).mean()), 100 * np.mean(kept)
+                    axes.plot(*middle, "s", color=method.color, markersize=9, label=name)
             axes.set(xlabel="seconds", title="held out" if held_out else "used to choose rules")
             if half:
                 logarithmic(axes, "x")

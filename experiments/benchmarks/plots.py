@@ -8,15 +8,15 @@ from experiments.runner import Row
 
 
 def growth_lines(
-    axes: Any, rows: Sequence[Row], colours: dict[str, str], field: str, scale: float = 1.0
+    axes: Any, rows: Sequence[Row], colors: dict[str, str], field: str, scale: float = 1.0
 ) -> None:
     """Draw one line per method over the number of points, both axes logarithmic."""
     for (name,), runs in grouped(rows, "method").items():
-        cases = grouped([row for row in runs if "error" not in row], "n")
+        cases = grouped([row for row in runs if not row.get("error")], "n")
         sizes = [n for (n,) in cases]
         values = [scale * median(same, field) for same in cases.values()]
         if sizes:
-            axes.plot(sizes, values, "o-", color=colours[name], label=name)
+            axes.plot(sizes, values, "o-", color=colors[name], label=name)
     axes.set(xlabel="number of points n")
     logarithmic(axes, "xy")
 

@@ -1,103 +1,128 @@
 """Do diverse landmarks matter? Four samplers in the same pipeline, on many data sets."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t
+from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
-from experiments.benchmarks.collection import COLLECTION, load
-from experiments.benchmarks.defaults import QUICK, QUICK_POINTS, Trial
+from experiments.benchmarks.sets import SETS, load
 from experiments.pages import Page, grouped, mean, standard_error
 from experiments.runner import Experiment, Row, Settings
 
-DPP, UNIFORM, FARTHEST, CHOLESKY = "EfficientDPP", "Uniform", "FarthestPoint", "RPCholesky"
+DPP = "EfficientDPP"
 SAMPLERS = {
     DPP: tp.EfficientDPP,
-    UNIFORM: tp.Uniform,
-    FARTHEST: tp.FarthestPoint,
-    CHOLESKY: tp.RPCholesky,
+    "Uniform": tp.Uniform,
+    "FarthestPoint": tp.FarthestPoint,
+    "RPCholesky": tp.RPCholesky,
 }
 COUNTS, COORDINATES = (100, 300, 1000), (2, 10)
-SPLITS = 2
+# fmt: off
+DATA = (
+    "roll", "bowl", "wavy_sheet", "mammoth", "lidar", "torus", "shuttle", "cube", "segment",
+    "clusters", "cancer", "noisy_roll", "digits", "waves", "sphere", "ct", "ct_fine", "frey",
+    "blood", "mnist", "coil", "faces", "hole", "s", "tube", "phishing", "diabetes", "wine",
+    "copula", "classes", "photographs", "ct_cubes", "mnist_small", "chirps", "arms",
+)
+# fmt: on
+
+# The points that are used, the share of them that is fitted, and the most that are held back.
+SIZE, TRAIN_SHARE, MOST_HELD_BACK = 10_000, 0.7, 1500
+SPLITS, KEPT = 2, 10
+QUICK, QUICK_SIZE = ("bowl", "digits"), 600
 
 # Scores of all held-out points, and of the tenth of them that lie farthest from their neighbors.
-EVERYWHERE, SPARSE = "all", "sparsest tenth"
+PARTS = "all", "sparsest tenth"
 _SPARSEST = 0.1
 
 # Data sets whose points spread locally in fewer directions than this are counted as surfaces.
 _SURFACE = 3.5
 
-_DIGITS = 5
+
+class Trial:
+    """Points that are split at random into some to fit and some to score."""
+
+    def __init__(self, X: np.ndarray, labels: np.ndarray | None, seed: int) -> None:
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, test = np.split(order, [int(TRAIN_SHARE * len(X))])
+        self.train, self.test = X[train], X[test[:MOST_HELD_BACK]]
+        self.nearest = _nearest(self.train, self.test, KEPT)
+        self.labels = None if labels is None else (labels[train], labels[test[:MOST_HELD_BACK]])
+
+    def hits(self, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Whether each has the class of the nearest, or its share of nearest points preserved."""
+        found = _nearest(known, asked, KEPT)
+        if self.labels is not None:
+            return self.labels[0][found[:, 0]] == self.labels[1]
+        return (found[:, :, None] == self.nearest[:, None, :]).any(axis=2).mean(axis=1)
+
+
+def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=count).fit(known).kneighbors(asked, return_distance=False)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Every split of every data set."""
     for seed in settings.seeds(SPLITS, quick=1):
-        for name in QUICK if settings.quick else COLLECTION:
+        for name in QUICK if settings.quick else DATA:
             yield {"data": name, "seed": seed}
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Scores of all samplers, by number of landmarks and of coordinates."""
+    """Scores of all samplers, by number of coordinates and of landmarks."""
     X, labels = load(case["data"], settings)
-    if settings.quick:
-        X, labels = X[:QUICK_POINTS], None if labels is None else labels[:QUICK_POINTS]
-    trial = Trial.split(X, labels, case["seed"])
-    distances = trial.distances()
+    rows = np.random.default_rng(0).permutation(len(X))[: QUICK_SIZE if settings.quick else SIZE]
+    # Some coordinates are those of a map, whose origin is far away.
+    X = (X[rows] - np.mean(X, axis=0, dtype=np.float64)).astype(np.float32)
+    trial = Trial(X, None if labels is None else np.asarray(labels)[rows], case["seed"])
+    distances = np.linalg.norm(trial.test - trial.train[trial.nearest[:, -1]], axis=1)
     sparse = distances >= np.quantile(distances, 1 - _SPARSEST)
-    scores: dict[str, dict[str, list[float]]] = {}
-    dimension = np.nan
-    for k in (k for k in COUNTS if 2 * k <= len(trial.train)):
-        for count in (count for count in COORDINATES if count <= X.shape[1]):
-            found = scores.setdefault(f"{count}, {k}", {})
+    found: Row = {"d": X.shape[1], "dimension": None}
+    for count in COORDINATES:
+        for k in COUNTS:
+            possible = 2 * k <= len(trial.train) and count <= X.shape[1]
             for name, kind in SAMPLERS.items():
-                emb = tp.LaplacianEigenmaps(count, landmarks=kind(k, random_state=case["seed"]))
-                hits = trial.hits(*trial.embedded(emb))
-                found[name] = [round(float(part.mean()), _DIGITS) for part in (hits, hits[sparse])]
-                dimension = emb.dimension_ if name == DPP else dimension
-    dimension = round(float(dimension), 3)
-    return {
-        "d": X.shape[1],
-        "dimension": dimension,
-        "labeled": labels is not None,
-        "scores": scores,
-    }
-
-
-class Scores(NamedTuple):
-    """Mean scores of every sampler on a data set, in percent: of all points, and of the sparse."""
-
-    data: str
-    columns: int
-    dimension: float
-    means: dict[str, np.ndarray]
-
-
-def scores_of(rows: Sequence[Row], key: str) -> list[Scores]:
-    """Scores with a number of coordinates and of landmarks, by local dimension."""
-    found = []
-    for (name,), runs in grouped(sorted(rows, key=lambda row: row["dimension"]), "data").items():
-        scores = [row["scores"][key] for row in runs if key in row["scores"]]
-        if scores:
-            means = {s: 100 * np.mean([one[s] for one in scores], axis=0) for s in SAMPLERS}
-            found.append(Scores(name, runs[0]["d"], mean(runs, "dimension"), means))
+                scores: tuple[float | None, ...] = None, None
+                if possible:
+                    emb = tp.LaplacianEigenmaps(count, landmarks=kind(k, random_state=case["seed"]))
+                    emb.fit(trial.train)
+                    hit = trial.hits(emb.transform(trial.train), emb.transform(trial.test))
+                    scores = float(hit.mean()), float(hit[sparse].mean())
+                    if name == DPP:
+                        found["dimension"] = float(emb.dimension_)
+                for part, score in zip(PARTS, scores, strict=True):
+                    found[f"{name}, {count}, {k}, {part}"] = score
     return found
+
+
+def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Row]:
+    """Mean scores of every sampler on every data set in percent, by local dimension."""
+    possible = [row for row in rows if row[f"{DPP}, {count}, {k}, {PARTS[0]}"] is not None]
+    found = [
+        {"data": SETS[name].title, "d": runs[0]["d"], "dimension": mean(runs, "dimension")}
+        | {
+            sampler: [100 * mean(runs, f"{sampler}, {count}, {k}, {part}") for part in PARTS]
+            for sampler in SAMPLERS
+        }
+        for (name,), runs in grouped(possible, "data").items()
+    ]
+    return sorted(found, key=lambda one: one["dimension"])
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Differences between samplers over the data sets, and the scores of each."""
     page.text(
-        f"""`LaplacianEigenmaps` with default settings and landmarks by four samplers, on the data
-        sets of [defaults](defaults.md). Of up to 10,000 points 70% are fitted, and up to 1,500
-        others are scored: the share of them that have the class of the nearest fitted point in the
-        embedding, or, without classes, the share of their 10 nearest fitted points that are among
-        the 10 nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth are the
-        held-out points whose tenth neighbor is farthest."""
+        f"""`LaplacianEigenmaps` with default settings and landmarks by four samplers. Of up to
+        {SIZE:,} points {100 * TRAIN_SHARE:.0f} % are fitted, and up to {MOST_HELD_BACK:,} others
+        are scored: the share of them that have the class of the nearest fitted point in the
+        embedding, or, without classes, the share of their {KEPT} nearest fitted points that are
+        among the {KEPT} nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth
+        are the held-out points whose tenth neighbor is farthest."""
     )
     found = {
-        f"{count} coordinates, {{}}{k:,}": scores_of(rows, f"{count}, {k}")
+        f"{count} coordinates, {{}}{k:,}": scores_of(rows, count, k)
         for count in COORDINATES
         for k in COUNTS
     }
@@ -110,29 +135,20 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     others = [name for name in SAMPLERS if name != DPP]
     lines = []
     for setting, scores in found.items():
-        for place, part in enumerate((EVERYWHERE, SPARSE)):
+        for place, part in enumerate(PARTS):
             for kind, surface in (("surfaces", True), ("others", False)):
-                some = [one.means for one in scores if (one.dimension < _SURFACE) == surface]
+                some = [one for one in scores if (one["dimension"] < _SURFACE) == surface]
                 cells = [_summary([m[DPP][place] - m[o][place] for m in some]) for o in others]
                 lines.append([setting.format("k = "), kind, part, *cells])
     page.table(["", "data", "points", *(f"less {other}" for other in others)], lines)
     for setting, scores in found.items():
         page.heading(f"{setting.format('')} landmarks: all / sparsest tenth, %")
-        page.table(
-            ["data", "columns", "local dimension", *SAMPLERS],
-            [
-                [
-                    one.data,
-                    f"{one.columns:,}",
-                    f"{one.dimension:.1f}",
-                    *(
-                        f"{everywhere:.1f} / {sparse:.1f}"
-                        for everywhere, sparse in one.means.values()
-                    ),
-                ]
-                for one in scores
-            ],
-        )
+        lines = [
+            [one["data"], f"{one['d']:,}", f"{one['dimension']:.1f}"]
+            + [" / ".join(f"{score:.1f}" for score in one[sampler]) for sampler in SAMPLERS]
+            for one in scores
+        ]
+        page.table(["data", "columns", "local dimension", *SAMPLERS], lines)
 
 
 def _summary(gains: Sequence[float]) -> str:

@@ -2,26 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from experiments.benchmarks import point_sets
-from experiments.benchmarks.measuring import ONE_SEED_FROM, apart, foregone, measure
+from experiments.benchmarks.measuring import apart, measure
 from experiments.benchmarks.methods import SELECTORS, setups, warm_up
 from experiments.benchmarks.plots import growth_lines, logarithmic
-from experiments.pages import (
-    Page,
-    duration,
-    grouped,
-    legend_below,
-    mean,
-    median,
-    number,
-    percent,
-    size,
-)
+from experiments.benchmarks.sets import mnist, sample_rows, swiss_roll
+from experiments.pages import Page, duration, grouped, legend_below, number, percent, size
 from experiments.runner import Experiment, Row, Settings
 from trigpoint.metrics import coverage_radius, nystrom_error
 
 ERROR_SAMPLE = 20_000
-SEEDS_UP_TO = 100_000
 EXACT = "DPPy exact k-DPP"
 COLUMNS = {"method": None, "seconds": min, "memory": min}
 COLUMNS |= {"covering radius": min, "trace error": min}
@@ -35,9 +24,9 @@ def cases(settings: Settings) -> Iterator[Row]:
     """Every method on every data set, smaller ones first."""
     for kind, n, k in QUICK if settings.quick else FULL:
         bandwidth = 6.0 if kind == "mnist" else round(1.5 * (1000 / k) ** 0.5, 2)
-        for name in SELECTORS:
-            for seed in range(1 if settings.quick or n > SEEDS_UP_TO else 3):
-                shared = {"data": kind, "n": n, "k": k, "bandwidth": bandwidth, "seed": seed}
+        for name, method in SELECTORS.items():
+            if n <= method.most_rows:
+                shared = {"data": kind, "n": n, "k": k, "bandwidth": bandwidth, "seed": 0}
                 yield {**shared, "method": name}
 
 
@@ -45,13 +34,10 @@ def run(case: Row, settings: Settings) -> Row:
     """Choose landmarks, and measure how good they are."""
     method, k = SELECTORS[case["method"]], case["k"]
     options = {"bandwidth": case["bandwidth"]} if case["method"] == EXACT else {}
-    if case["data"] == "roll":
-        X = point_sets.swiss_roll(case["n"])[0]
-    else:
-        X = point_sets.real("mnist", settings, case["n"])[0]
+    X = swiss_roll(case["n"])[0] if case["data"] == "roll" else mnist(case["n"], settings)[0]
     warm_up(method, X, k, **options)
     landmarks, cost = measure(lambda: method.run(X, k, case["seed"], **options))
-    sample = X[point_sets.sample_rows(len(X), ERROR_SAMPLE)]
+    sample = X[sample_rows(len(X), ERROR_SAMPLE)]
     return {
         **cost,
         "radius": coverage_radius(X, landmarks),
@@ -66,7 +52,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         error of the Nystrom approximation of the Gaussian kernel (equation 1 of the paper), as a
         share of the trace, with one bandwidth for all methods of a table; of more than
         {ERROR_SAMPLE:,} points it is estimated on {ERROR_SAMPLE:,} drawn at random, the same for
-        all. {_seeds(rows)} Smaller is better everywhere, the best of a column is bold. A star
+        all. Smaller is better everywhere, the best of a column is bold. A star
         marks methods whose landmarks are means of points and not points."""
     )
     _plot(rows, page)
@@ -75,7 +61,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         page.heading(f"{title}, n = {n:,}, k = {k:,}")
         page.table(
             COLUMNS,
-            [[_label(name), *_cells(runs)] for (name,), runs in grouped(same, "method").items()],
+            [[row["method"], *_cells(row)] for row in same],
             fill="-",
         )
         page.text(f"Bandwidth of the trace error {same[0]['bandwidth']:g}.")
@@ -83,51 +69,29 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.items(setups(SELECTORS))
 
 
-def _seeds(rows: Sequence[Row]) -> str:
-    seeds = 1 + max(row["seed"] for row in rows)
-    if seeds == 1:
-        return "One seed each."
-    return (
-        f"Up to {SEEDS_UP_TO:,} points, time and memory are the median and quality the mean of "
-        f"{seeds} seeds; beyond, and where a run takes over {ONE_SEED_FROM:.0f} s, it is one seed."
-    )
-
-
-def _label(name: str) -> str:
-    return name + ("\\*" if SELECTORS[name].centres else "")
-
-
-def _cells(runs: Sequence[Row]) -> list:
-    if reason := runs[0].get("error"):
-        return [reason]
-    return [
-        duration(median(runs, "seconds")),
-        size(median(runs, "peak")),
-        number(mean(runs, "radius")),
-        percent(mean(runs, "trace")),
-    ]
+def _cells(row: Row) -> list:
+    if row.get("error"):
+        return [row["error"]]
+    cost = [duration(row["seconds"]), size(row["peak"])]
+    return [*cost, number(row["radius"]), percent(row["trace"])]
 
 
 def _plot(rows: Sequence[Row], page: Page) -> None:
-    """Time over n, and quality over time on the largest data with several seeds."""
-    colours = {name: method.colour for name, method in SELECTORS.items()}
-    on_roll = [row for row in rows if row["data"] == "roll"]
-    k = max(row["k"] for row in on_roll)
-    grown = [row for row in on_roll if row["k"] == k]
-    n = max(row["n"] for row in grown if row["n"] <= SEEDS_UP_TO)
+    """Time over n, and radius over time on the second largest roll."""
+    colors = {name: method.color for name, method in SELECTORS.items()}
+    k = max(row["k"] for row in rows if row["data"] == "roll")
+    grown = [row for row in rows if (row["data"], row["k"]) == ("roll", k)]
+    n = sorted({row["n"] for row in grown})[-2:][0]
     describe = f"Seconds over the number of points, and covering radius over seconds at n = {n:,}"
     with page.picture(describe, ncols=2) as (left, right):
-        growth_lines(left, grown, colours, "seconds")
+        growth_lines(left, grown, colors, "seconds")
         left.set(ylabel="seconds", title=f"Swiss roll, k = {k:,}")
-        same = [row for row in grown if row["n"] == n and "trace" in row]
-        for (name,), runs in grouped(same, "method").items():
-            place = median(runs, "seconds"), mean(runs, "radius")
-            right.plot(*place, "o", color=colours[name])
+        for row in grown:
+            if row["n"] == n and not row.get("error"):
+                right.plot(row["seconds"], row["radius"], "o", color=colors[row["method"]])
         right.set(xlabel="seconds", ylabel="covering radius", title=f"n = {n:,}, best: lower left")
         logarithmic(right, "x")
         legend_below((left, right), ncols=3)
 
 
-EXPERIMENT = Experiment(
-    "selection", "Choosing landmarks", cases, apart(run), show, foregone=foregone
-)
+EXPERIMENT = Experiment("selection", "Choosing landmarks", cases, apart(run), show)

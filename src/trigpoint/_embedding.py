@@ -96,7 +96,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
-        run = Run(self.random_state, self.n_jobs, self.verbose, source)
+        run = Run(self.random_state, self.n_jobs, self.verbose)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
         pool = pool_for(wanted, source, space, run.rng, default=default, per_landmark=per_landmark)
@@ -219,10 +219,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
 
     def _check_restored(self, fit: Fit) -> None:
         """Check the `extras` of a fit that was read from a model file; see `model_arrays`."""
-
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues of the fitted operator, and the increasing values to plot."""
-        raise NotImplementedError
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         """Set the fitted attributes."""

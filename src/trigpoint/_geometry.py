@@ -65,18 +65,9 @@ def local_covariances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return radii (k,) of the landmarks' neighborhoods, and covariances of the points in them.
 
-    Neighborhoods found by the sampler are used; otherwise they are searched, each with four times
-    the points per landmark.
-
-    Parameters
-    ----------
-    pool : Pool
-        The pool that the landmarks were drawn from.
-    landmarks : Landmarks
-    mode : {"auto", "full", "diag"}
-        Whether to return matrices (k, d, d) or their diagonals (k, d); ``"auto"`` returns matrices
-        up to 32 columns.
-    n_threads : int
+    Neighborhoods found by the sampler are used; otherwise they are searched in the pool, each with
+    four times the points per landmark. Covariances are matrices (k, d, d) if `mode` is ``"full"``,
+    their diagonals (k, d) if it is ``"diag"``, and for ``"auto"`` matrices up to 32 columns.
     """
     size, d = pool.points.shape
     if mode == "auto":
@@ -103,26 +94,17 @@ class SingularCovarianceWarning(ParameterWarning):
 def regularize(
     covariances: np.ndarray | None, ridge: float = RIDGE
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
-    """Make covariances invertible: add `ridge` times the mean variance to each variance.
+    """Make covariances, full or diagonal, invertible.
 
-    A noise-free manifold, or having no more neighbors than dimensions, leaves directions without
-    variance; with the ridge, distances in these directions are large instead of infinite. On a
-    Swiss roll, any ridge from 1e-4 to 0.1 avoids shortcuts equally well; a larger one finds more of
-    the true neighbors (of the nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose
-    neighbors all coincide with it has no variance: it takes the smallest variance of the others,
-    equal in all directions, with a `SingularCovarianceWarning`.
+    `ridge` times a landmark's mean variance is added to its variances. A noise-free manifold, or
+    having no more neighbors than dimensions, leaves directions without variance; with the ridge,
+    distances in these directions are large instead of infinite. On a Swiss roll, any ridge from
+    1e-4 to 0.1 avoids shortcuts equally well; a larger one finds more of the true neighbors (of the
+    nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all coincide with it
+    has no variance: it takes the smallest variance of the others, equal in all directions, with a
+    `SingularCovarianceWarning`.
 
-    Parameters
-    ----------
-    covariances : ndarray of shape (k, d, d) or (k, d)
-        Covariances of the landmarks; ``None``, if they were not measured, raises an error.
-    ridge : float, default=0.01
-
-    Returns
-    -------
-    regular : ndarray
-        Invertible covariances of the same kind, float64.
-    notes : tuple of Warning
+    If covariances are ``None`` because they were not measured, an error says so.
     """
     if covariances is None:
         raise ParameterValueError(
@@ -164,24 +146,12 @@ def bhattacharyya(
     right: np.ndarray,
     n_threads: int = 1,
 ) -> np.ndarray:
-    """Return Bhattacharyya distances between the Gaussians of pairs of landmarks.
+    """Return Bhattacharyya distances (p,) between the Gaussians of pairs of landmarks.
 
     ``B = (x - y)^T C^-1 (x - y) / 8 + ln(|C| / sqrt(|C_x| |C_y|)) / 2`` with ``C`` the mean of the
     two covariances: small if each landmark lies in the other's direction of variation and both vary
-    in the same way.
-
-    Parameters
-    ----------
-    points : ndarray of shape (k, d)
-    covariances : ndarray of shape (k, d, d) or (k, d)
-        Regular covariances, full or diagonal.
-    left, right : integer ndarray of shape (p,)
-        The pairs: landmark ``left[i]`` and landmark ``right[i]``.
-    n_threads : int, default=1
-
-    Returns
-    -------
-    float64 ndarray of shape (p,)
+    in the same way. Covariances (k, d, d) or (k, d) of the points (k, d) are regular, and the pairs
+    are landmarks ``left[i]`` and ``right[i]``.
     """
     evaluate = _evaluator(points, covariances)
     distances = np.empty(len(left))
@@ -238,17 +208,8 @@ def _evaluator(
 class NeighborSearch:
     """Search for the nearest landmarks of each landmark, shared by several graphs.
 
-    Parameters
-    ----------
-    landmarks : Landmarks
-    n_threads : int
-    at_least : int, default=0
-        Minimum number of neighbors to find at once, for graphs that will need more.
-
-    Attributes
-    ----------
-    notes : tuple of Warning
-        Notes about the covariances, if any were compared.
+    At least `at_least` neighbors are found at once, for graphs that will need more. `notes` are
+    about the covariances, if any were compared.
     """
 
     landmarks: Landmarks
@@ -282,27 +243,26 @@ class NeighborSearch:
         affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
         candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
         # All pairs cost half as much per pair, since each is evaluated for both directions.
+        near = None
         if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
             distances = bhattacharyya_matrix(points, covariances, self.n_threads)
             np.fill_diagonal(distances, np.inf)
-            return _smallest(distances, count)
-        logger.info(
-            "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
-        )
-        near = np.sort(self._by_length(candidates), axis=1)
-        left = np.repeat(np.arange(k), candidates)
-        distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
-        return np.take_along_axis(near, _smallest(distances.reshape(near.shape), count), axis=1)
-
-
-def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Return columns of the `count` smallest entries of each row, ascending; ties by column."""
-    columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
-    last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
-    tied = (distances <= last).sum(axis=1) > count
-    columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
-    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)
+        else:
+            logger.info(
+                "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
+            )
+            near = np.sort(self._by_length(candidates), axis=1)
+            left = np.repeat(np.arange(k), candidates)
+            distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
+            distances = distances.reshape(near.shape)
+        # The smallest distances of each row, ascending; ties go to the lower landmarks.
+        columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+        last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
+        tied = (distances <= last).sum(axis=1) > count
+        columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
+        order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
+        found = np.take_along_axis(columns, order, axis=1)
+        return found if near is None else np.take_along_axis(near, found, axis=1)
 
 
 def local_dimension(X: Any, k: int) -> float:
@@ -312,16 +272,8 @@ def local_dimension(X: Any, k: int) -> float:
     points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. Details
     smaller than the distance between landmarks, such as noise on a surface, hardly matter.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    k : int
-        Number of landmarks.
-
-    Returns
-    -------
-    float
-        At most d; 0 if nearly all points coincide. It depends only on the points, not on a seed.
+    The result is at most the number of columns, and 0 if nearly all points coincide. It depends
+    only on the points, not on a seed.
 
     References
     ----------

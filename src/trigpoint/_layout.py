@@ -13,7 +13,8 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 "The art of using t-SNE for single-cell transcriptomics", Nature Communications, 2019 (the start).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -34,7 +35,21 @@ SEARCHED = 128
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
 # length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
 # the end settle what momentum keeps in motion.
-_PHASES = ((0.4, 4.0, 1.5), (0.6, 2.0, 1.5), (0.9, 0.0, 1.0), (1.0, 0.0, 0.5))
+_PHASES = (
+    (0.25, 4.0, 1.5),
+    (0.5, 2.0, 1.5),
+    (0.85, 0.0, 1.0),
+    (0.95, 0.0, 0.5),
+    (1.0, 0.0, 0.15),
+)
+# After this share of the steps, a map with a smaller root mean square radius than this, relative to
+# the root of the number of landmarks, is enlarged. Repulsion alone would take many more steps.
+_ENLARGED_AFTER = 0.5
+_ENLARGED_RADIUS = 0.5
+# Attraction of each landmark by its start, enlarged like the map: the limit, and the value for a
+# single landmark. It keeps large distances, which hardly affect the divergence, at the cost of few
+# neighbors. Other forces weaken with the number of landmarks, and so does this one.
+_ANCHOR = 0.001, 5.0
 
 _MOMENTUM = 0.9
 # No landmark moves farther than this in one step.
@@ -223,7 +238,7 @@ def layout(
     start: np.ndarray,
     *,
     exaggeration: float = 1.0,
-    n_iter: int = 200,
+    n_iter: int = 300,
     n_threads: int = 1,
     report: Report | None = None,
 ) -> np.ndarray:
@@ -238,7 +253,7 @@ def layout(
         Initial positions, with up to three coordinates.
     exaggeration : float, default=1.0
         Attraction relative to t-SNE.
-    n_iter : int, default=200
+    n_iter : int, default=300
         Number of steps.
     n_threads : int, default=1
         The result is the same for any number.
@@ -248,12 +263,12 @@ def layout(
     -------
     float64 ndarray of shape (k, l)
     """
-    k, n_components = start.shape
-    points = np.zeros((k, 3))
-    points[:, :n_components] = start
+    n_components = start.shape[1]
+    padded = np.zeros((len(start), 3))
+    padded[:, :n_components] = start
     forces = _HostForces(joint, masses, n_threads)
-    optimized(forces, points, exaggeration=exaggeration, n_iter=n_iter, report=report)
-    return points[:, :n_components].copy()
+    points = optimized(forces, padded, exaggeration=exaggeration, n_iter=n_iter, report=report)
+    return np.array(points[:, :n_components])
 
 
 class Forces(Protocol):
@@ -262,38 +277,64 @@ class Forces(Protocol):
     # Masses (k,) with sum 1.
     masses: Any
 
-    def attraction(self, points: Any) -> Any:
-        """Return the attraction (k, l) of every landmark by its neighbors."""
+    def attraction(self, points: Any, part: slice) -> Any:
+        """Return the attraction (b, l) of some landmarks by their neighbors."""
 
     def repulsion(self, points: Any) -> Any:
         """Return the repulsion (k, l) of every landmark by all others."""
 
+    def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
+        """Call a function for parts of the landmarks; results do not depend on the parts."""
+
 
 def optimized(
     forces: Forces,
-    points: Any,
+    start: Any,
     *,
     exaggeration: float = 1.0,
-    n_iter: int = 200,
+    n_iter: int = 300,
     report: Report | None = None,
 ) -> Any:
-    """Move positions (k, l) by the forces, in place, and return them; see `layout`."""
-    velocities = 0 * points
+    """Return positions (k, l) that landmarks reach by the forces; see `layout`."""
+    masses, k = forces.masses, len(start)
+    anchors = start - masses @ start
+    points, velocities = anchors + 0, 0 * anchors
+    spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
+
+    def accelerate(
+        repulsion: Any, strength: float, scale: float, length: float, part: slice
+    ) -> None:
+        total = forces.attraction(points, part)
+        # The step of t-SNE for k points, divided by the exaggeration.
+        total += repulsion[part] / strength
+        total += anchor * (scale * anchors[part] - points[part])
+        faster = _MOMENTUM * velocities[part] + length * total
+        lengths = (faster**2).sum(axis=1, keepdims=True) ** 0.5
+        velocities[part] = faster * (_LONGEST_STEP / lengths.clip(_LONGEST_STEP))
+
     for step in range(n_iter):
         early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
         strength = max(exaggeration, early)
+        if step == int(_ENLARGED_AFTER * n_iter):
+            radius = np.sqrt(_product(masses, points, points))
+            wanted = _ENLARGED_RADIUS * np.sqrt(k) / max(exaggeration, 1.0)
+            points *= max(1.0, float(wanted / radius)) if radius > 0 else 1.0
+            velocities[:] = 0.0
         if step % _EVERY == 0:
             repulsion = forces.repulsion(points)
-        # The step of t-SNE for k points, divided by the exaggeration.
-        total = forces.attraction(points) + repulsion / strength
-        velocities = _MOMENTUM * velocities + length * total
-        lengths = (velocities**2).sum(axis=1, keepdims=True) ** 0.5
-        velocities *= _LONGEST_STEP / lengths.clip(_LONGEST_STEP)
+            scale = _product(masses, points, anchors) / spread if spread > 0 else 0.0
+        for _ in forces.over_parts(partial(accelerate, repulsion, strength, scale, length)):
+            pass
         points += velocities
-        points -= forces.masses @ points
+        points -= masses @ points
         if report is not None:
             report("layout", step + 1, n_iter)
     return points
+
+
+def _product(masses: Any, left: Any, right: Any) -> float:
+    """Return the weighted mean of the dot products of positions."""
+    return float((masses * (left * right).sum(axis=1)).sum())
 
 
 class _HostForces:
@@ -304,29 +345,23 @@ class _HostForces:
         self._joint, self._n_threads = joint, n_threads
         self._pulls = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
 
-    def attraction(self, points: np.ndarray) -> np.ndarray:
-        """Return the attraction (k, 3) of every landmark by its neighbors."""
-        return _attraction(points, self._joint, self._pulls, self._n_threads)
+    def attraction(self, points: np.ndarray, part: slice) -> np.ndarray:
+        """Return the attraction (b, 3) of some landmarks by their neighbors."""
+        from trigpoint._kernels.forces import attract
+
+        joint, attraction = self._joint, np.empty((part.stop - part.start, 3))
+        pairs = joint.indptr, joint.indices, self._pulls
+        attract(*pairs, points, part.start, part.stop, attraction)
+        return attraction
 
     def repulsion(self, points: np.ndarray) -> np.ndarray:
         """Return the repulsion (k, 3) of every landmark by all others."""
         return _repulsion(points, self.masses, self._n_threads)
 
-
-def _attraction(
-    points: np.ndarray, joint: csr_array, pulls: np.ndarray, n_threads: int
-) -> np.ndarray:
-    """Return the attraction (k, 3) of every landmark by its neighbors."""
-    from trigpoint._kernels.forces import attract
-
-    attraction = np.empty_like(points)
-
-    def fill(part: slice) -> None:
-        attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
-
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
-        pass
-    return attraction
+    def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
+        """Call a function for parts of the landmarks, in threads."""
+        parts = _parts(len(self.masses), self._n_threads)
+        return thread_map(function, parts, self._n_threads)
 
 
 def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.ndarray:

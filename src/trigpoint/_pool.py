@@ -51,29 +51,7 @@ _LARGE = 1e15
 
 
 class Pool:
-    """Rows drawn uniformly from a source, and their Euclidean coordinates.
-
-    Attributes
-    ----------
-    points : ndarray or csr_array of shape (size, d)
-        Euclidean rows.
-    n : int
-        Number of rows of the source; by default, the number of points.
-    rows : int64 ndarray of shape (size,) or None
-        Row numbers of the points, ascending; ``None`` if the pool holds all rows.
-    space : Space
-        The fitted map from rows as they were read to `points`.
-    n_columns : int
-        Number of columns of the rows as they were read.
-    projection : Projection or None
-        Principal components that a map has projected `points` on, if any.
-    residual : float
-        Largest distance of a row from its projection.
-    full : ndarray or csr_array of shape (size, c)
-        Euclidean rows in all columns; the same as `points` unless projected.
-    is_copy : bool
-        Whether `points` are known to be a copy of the user's rows.
-    """
+    """Rows drawn uniformly from a source, and their Euclidean coordinates."""
 
     is_copy = False
 
@@ -85,13 +63,17 @@ class Pool:
         space: Space | None = None,
         n_columns: int | None = None,
     ) -> None:
-        self.points, self.rows = points, rows
-        self.n = points.shape[0] if n is None else n
+        self.points = points  # Euclidean rows (size, d).
+        self.rows = rows  # Their row numbers in the source, ascending; None if these are all rows.
+        self.n = points.shape[0] if n is None else n  # Number of rows of the source.
+        # The fitted map from rows as they were read to `points`, and the number of their columns.
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
+        # Principal components that a map has projected `points` on, and the largest distance of a
+        # row from its projection.
         self.projection: Projection | None = None
         self.residual = 0.0
-        self.full = points
+        self.full = points  # Euclidean rows in all columns.
         self._index: NeighborIndex | None = None
 
     def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "Pool":
@@ -273,19 +255,9 @@ def draw_pool(
 ) -> Pool:
     """Read a pool for `k` landmarks from a source, in one pass, and fit the space on it.
 
-    Parameters
-    ----------
-    source : Source
-    space : Space
-        Fitted here.
-    k : int
-    rng : Generator
-        Draws the rows; not used if the pool holds all of them.
-    per_landmark : int
-    size : int or None, default=None
-        Number of rows, if it does not follow from `k`.
-    include : int ndarray or None, default=None
-        Rows that the pool must hold, such as landmarks given by row number.
+    `rng` draws the rows, unless the pool holds all of them. Their number is `size` or, with
+    ``None``, follows from `k` and `per_landmark`. The rows `include`, such as landmarks given by
+    row number, are among them.
     """
     n, columns = source.n, source.columns
     if columns.sparse and not space.takes_sparse:

@@ -51,20 +51,9 @@ def laplacian_eigenmaps(
 ) -> Spectrum:
     """Laplacian eigenmaps: eigenvectors of ``(D - W) phi = lambda D phi``.
 
-    Parameters
-    ----------
-    weights : csr_array of shape (k, k)
-        Symmetric edge weights of a connected graph.
-    n_components : int
-        Number of eigenvectors, after the constant one.
-    eigenvectors : {"leading", "independent"}, default="leading"
-        Eigenvectors of the smallest eigenvalues, or the first that are not functions of earlier
-        ones.
-
-    Returns
-    -------
-    Spectrum
-        Eigenvectors with ``phi^T D phi = 1``, and their eigenvalues lambda.
+    `weights` (k, k) are those of a connected graph. `eigenvectors` after the constant one are the
+    ``"leading"`` ones, or the first that are ``"independent"``, not functions of earlier ones.
+    Returns eigenvectors with ``phi^T D phi = 1``, and their eigenvalues lambda.
 
     References
     ----------
@@ -85,21 +74,9 @@ def diffusion_maps(
 ) -> Spectrum:
     """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
 
-    Parameters
-    ----------
-    weights : csr_array of shape (k, k)
-    n_components : int
-    eigenvectors : {"leading", "independent"}, default="leading"
-    alpha : float, default=1.0
-        Strength of the normalization by the sampling density, from 0 (none) to 1 (full).
-    time : float, default=1.0
-        Diffusion time.
-
-    Returns
-    -------
-    Spectrum
-        Right eigenvectors psi, with mean square 1 under the stationary distribution, times
-        ``mu^time``; and the eigenvalues mu.
+    `alpha` is the strength of the normalization by the sampling density, from 0 (none) to 1 (full).
+    Returns right eigenvectors psi, with mean square 1 under the stationary distribution, times
+    ``mu^time``; and the eigenvalues mu.
 
     References
     ----------
@@ -247,25 +224,12 @@ def _fix_signs(vectors: np.ndarray) -> np.ndarray:
 def independent_columns(
     vectors: np.ndarray, n_components: int
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
-    """Choose the first columns that are not smooth functions of those chosen before.
+    """Choose the first columns that are not smooth functions of those chosen before, ascending.
 
-    An eigenvector is predicted from the chosen ones by leave-one-out local linear regression; the
-    residual decides. On a long Swiss roll, the first several eigenvectors are all functions of arc
-    length, and height appears only after them.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (k, c)
-        Eigenvectors in the order of their eigenvalues.
-    n_components : int
-        Number of columns to choose.
-
-    Returns
-    -------
-    columns : int64 ndarray of shape (n_components,)
-        Ascending.
-    notes : tuple of Warning
-        A warning if some chosen columns are redundant.
+    Eigenvectors (k, c), in the order of their eigenvalues, are predicted from the chosen ones by
+    leave-one-out local linear regression; the residual decides. On a long Swiss roll, the first
+    several eigenvectors are all functions of arc length, and height appears only after them. A note
+    says if some chosen columns are redundant.
 
     References
     ----------
@@ -273,7 +237,7 @@ def independent_columns(
     nonlinear dynamical systems through manifold learning", Applied and Computational Harmonic
     Analysis, 2018.
     """
-    sample = _regression_sample(vectors)
+    sample = vectors[:: -(-len(vectors) // _REGRESSION_POINTS)] / vectors.std(axis=0)
     chosen, passed_over = [0], {}
     for column in range(1, vectors.shape[1]):
         if len(chosen) == n_components:
@@ -299,18 +263,12 @@ def independent_columns(
 
 def redundant_columns(vectors: np.ndarray) -> list[int]:
     """Return columns that are smooth functions of earlier columns; see `independent_columns`."""
-    sample = _regression_sample(vectors)
+    sample = vectors[:: -(-len(vectors) // _REGRESSION_POINTS)] / vectors.std(axis=0)
     return [
         column
         for column in range(1, vectors.shape[1])
         if regression_residual(sample[:, :column], sample[:, column]) < INDEPENDENT
     ]
-
-
-def _regression_sample(vectors: np.ndarray) -> np.ndarray:
-    """Return a sample of the rows, standardized."""
-    step = -(-len(vectors) // _REGRESSION_POINTS)
-    return vectors[::step] / vectors.std(axis=0)
 
 
 def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
@@ -338,10 +296,7 @@ def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
 def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
     """Apply classical scaling to a matrix of distances; for geodesics, this is Isomap.
 
-    Returns
-    -------
-    Spectrum
-        Coordinates, and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
+    Returns coordinates, and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
 
     References
     ----------
@@ -352,12 +307,7 @@ def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
 
 
 def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
-    """Return the kernel principal components of a kernel matrix.
-
-    Returns
-    -------
-    Spectrum
-        Projections, and the eigenvalues of the centered kernel.
+    """Return projections on the principal components of a kernel, and eigenvalues of its centering.
 
     References
     ----------

@@ -336,10 +336,7 @@ def test_the_remedy_for_a_map_is_one_that_it_takes():
 
 def test_surfaces_keep_their_large_shape_with_any_seed():
     X, intrinsic = tp.datasets.make_swiss_roll(3000, random_state=0)
-    maps = [
-        tp.LandmarkMap(landmarks=600, n_iter=200, random_state=seed).fit_transform(X)
-        for seed in (0, 1)
-    ]
+    maps = [tp.LandmarkMap(landmarks=600, random_state=seed).fit_transform(X) for seed in (0, 1)]
     pairs = np.random.default_rng(0).integers(len(X), size=(2, 5000))
     on_the_surface, in_the_map = (
         np.linalg.norm(places[pairs[0]] - places[pairs[1]], axis=1)
@@ -350,9 +347,24 @@ def test_surfaces_keep_their_large_shape_with_any_seed():
     assert procrustes(*maps)[2] < 0.02
 
 
+def test_parts_of_the_data_have_similar_maps():
+    """Without the force toward the start, the mean is 0.90."""
+    X = load_digits().data
+    found = []
+    for seed in range(4):
+        shuffled = np.random.default_rng(seed).permutation(len(X))
+        parts = np.sort(shuffled[:1200]), np.sort(shuffled[-1200:])
+        common = np.intersect1d(*parts)
+        maps = [
+            tp.LandmarkMap().fit_transform(X[part])[np.searchsorted(part, common)] for part in parts
+        ]
+        found.append(tp.metrics.procrustes_r2(*maps))
+    assert np.mean(found) > 0.92
+
+
 @pytest.mark.parametrize("n", [3, 5, 12, 31, 60])
 def test_few_points_are_kept_apart(n, rng):
-    placed = tp.LandmarkMap(n_iter=200, random_state=0).fit_transform(rng.normal(size=(n, 3)))
+    placed = tp.LandmarkMap(random_state=0).fit_transform(rng.normal(size=(n, 3)))
     apart = np.linalg.norm(placed[:, None] - placed, axis=2)[~np.eye(n, dtype=bool)]
     assert np.median(apart) > 1
 

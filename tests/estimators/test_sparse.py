@@ -21,7 +21,6 @@ TAKE_SPARSE = {
 }
 REFUSE_SPARSE = {
     "ExactDPP": tp.ExactDPP(),
-    "AnnealedDPP": tp.AnnealedDPP(5),
     "KMeansLandmarks": tp.KMeansLandmarks(5),
     "EfficientDPP(refine=True)": tp.EfficientDPP(5, refine=True),
     "EfficientDPP('auto')": tp.EfficientDPP("auto"),

@@ -24,13 +24,13 @@ class Reproduction:
     n_new: int
 
 
-def reproduce(experiment, folder, settings, processes=1):
+def reproduce(experiment, folder, settings):
     """Run what is missing, and show all of it."""
     if isinstance(experiment, str):
         experiment = load_experiment("experiments.paper", experiment)
     results = Results(folder / f"{experiment.name}.csv", experiment.parameters)
     # On data this small, threads of k-means wait for each other longer than they work.
     with threadpool_limits(1):
-        n_new = runner.run(experiment, results, settings, processes)
+        n_new = runner.run(experiment, results, list(experiment.cases(settings)), settings)
     written = runner.show(experiment, results, settings, f"make {experiment.name}")
     return Reproduction(results.rows, written.read_text("utf-8"), n_new)

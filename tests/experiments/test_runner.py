@@ -34,49 +34,31 @@ ALL = [(kind, name) for kind in KINDS for name in runner.names_of(KINDS[kind][1]
 
 def results(path, parameters=None, rows=()):
     found = Results(path, parameters or {})
-    found.begin(HERE)
     for row in rows:
-        found.add(row)
+        found.add(row, HERE)
     return found
 
 
-@pytest.mark.parametrize("suffix", ["csv", "json"])
-def test_rows_come_back_as_they_were(tmp_path, suffix):
+def test_rows_come_back_as_they_were(tmp_path):
     rows = [ROW, ROW | {"seed": 1, "error": 1e-300}, ROW | {"method": 'a "b"\nc', "error": np.inf}]
-    path = tmp_path / f"rows.{suffix}"
+    path = tmp_path / "new" / "rows.csv"
     results(path, {"power": 2}, rows)
     again = Results(path, {"power": 2})
     assert again.rows == rows
     kinds = [type(value) for value in again.rows[0].values()]
     assert kinds == [str, int, float, type(None), int, float]
-    again.add(ROW | {"seed": 2})
-    assert [row["seed"] for row in Results(path, {"power": 2}).rows] == [0, 1, 0, 2]
-    if suffix == "json":
-        nested = {"k": [10, 20], "errors": [[0.5, 0.25], [0.125]], "stages": {"graph": 1.5}}
-        results(tmp_path / "nested.json", rows=[nested])
-        assert Results(tmp_path / "nested.json", {}).rows == [nested]
+    # Another column is None in all other rows, and missing ones are None in the new row.
+    assert again.add({"seed": 2, "seconds": 1 / 3}, HERE) == {"seed": 2, "seconds": 0.333333}
+    *first, last = Results(path, {"power": 2}).rows
+    assert first == [row | {"seconds": None} for row in rows]
+    assert last == dict.fromkeys(ROW) | {"seed": 2, "seconds": 0.333333}
+    assert [file.name for file in path.parent.iterdir()] == ["rows.csv"]
 
 
-@pytest.mark.parametrize("half", ["k-m", "k-means,25,0.1,,1", '"k-means, ++",25,0.1,,1,0.333'])
-def test_a_half_written_last_line_is_dropped(tmp_path, half):
-    path = tmp_path / "rows.csv"
-    results(path, rows=[ROW])
-    path.write_text(path.read_text() + half)
-    again = results(path)
-    assert again.rows == [ROW]
-    again.add(ROW | {"seed": 1})
-    assert [row["seed"] for row in Results(path, {}).rows] == [0, 1]
-
-
-def test_other_columns_and_other_parameters_are_refused(tmp_path):
-    path = tmp_path / "rows.csv"
-    found = results(path, {"power": 2}, [ROW])
-    for wrong in (ROW | {"new": 1}, {"method": "uniform"}, dict(reversed(ROW.items()))):
-        with pytest.raises(ValueError, match=r"rows\.csv has the columns method, k.*move it away"):
-            found.add(wrong)
-    assert Results(path, {"power": 2}).rows == [ROW]
+def test_other_parameters_are_refused(tmp_path):
+    results(tmp_path / "rows.csv", {"power": 2}, [ROW])
     with pytest.raises(ValueError, match=r"run with the parameters \{'power': 2\}, and they are"):
-        Results(path, {"power": 3})
+        Results(tmp_path / "rows.csv", {"power": 3})
 
 
 @pytest.mark.parametrize("value", [25, -3, 0.1, 1e-5, 2.0, None, "uniform"])
@@ -90,12 +72,11 @@ def test_a_case_is_found_again(tmp_path, value):
 
 def test_the_first_line_names_every_state_of_the_code_once(tmp_path):
     found = results(tmp_path / "rows.csv", {"power": 2}, [ROW])
-    found.begin(HERE | {"when": "2026-01-02"})
-    found.begin(HERE | {"commit": "abcdef0123"})
+    found.add(ROW | {"seed": 1}, HERE | {"when": "2026-01-02"})
+    found.add(ROW | {"seed": 2}, HERE | {"commit": "abcdef0123"})
     first = (tmp_path / "rows.csv").read_text().splitlines()[0]
     states = [HERE, HERE | {"commit": "abcdef0123"}]
     assert json.loads(first.removeprefix("# ")) == {"parameters": {"power": 2}, "states": states}
-    assert Results(tmp_path / "rows.csv", {"power": 2}).rows == [ROW]
 
 
 def test_the_state_of_the_code_is_that_of_the_checkout(monkeypatch):
@@ -139,9 +120,8 @@ def failing(after, error):
     return replace(SQUARES, run=run), ran
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_every_case_is_run_and_kept(tmp_path, processes):
-    found = reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes)
+def test_every_case_is_run_and_kept(tmp_path):
+    found = reproduce(SQUARES, tmp_path / "new" / "out", Settings())
     assert found.n_new == 6
     rows = sorted((row["seed"], row["k"], row["square"]) for row in found.rows)
     assert rows == [(seed, k, k**2) for k, seed in CASES]
@@ -151,7 +131,7 @@ def test_every_case_is_run_and_kept(tmp_path, processes):
     assert (
         "`make squares`: 6 runs in [squares.csv](squares.csv), 0 s in all, at commit" in found.text
     )
-    assert reproduce(SQUARES, tmp_path / "new" / "out", Settings(), processes).n_new == 0
+    assert reproduce(SQUARES, tmp_path / "new" / "out", Settings()).n_new == 0
 
 
 def test_an_interrupted_run_resumes(tmp_path):
@@ -181,17 +161,6 @@ def test_too_few_runs_for_a_page_are_an_error(tmp_path):
     incomplete = replace(failing(1, MissingDataError("no digits"))[0], show=show)
     with pytest.raises(ValueError, match=r"squares\.csv has too few .* 1 runs \*\*of 6"):
         reproduce(incomplete, tmp_path, Settings())
-
-
-def test_what_is_foregone_is_not_run(tmp_path):
-    def foregone(case, rows):
-        return {"square": None} if case["seed"] == 1 else {} if case["seed"] == 2 else None
-
-    counted, ran = failing(-1, None)
-    found = reproduce(replace(counted, foregone=foregone), tmp_path, Settings())
-    assert ran == CASES[:2]
-    assert [row["square"] for row in found.rows] == [625, 2500, None, None]
-    assert "`make squares`: 4 runs in" in found.text
 
 
 def test_missing_data_says_what_to_do(tmp_path):
@@ -226,6 +195,18 @@ def test_the_command_runs_everything(squares, tmp_path, capsys):
     assert "has no run of this experiment with these settings" in capsys.readouterr().err
 
 
+def test_the_command_runs_chosen_cases(squares, tmp_path, capsys):
+    out = ["--out", str(tmp_path)]
+    assert main(["paper", "cubes", *out, "--where", "k=50", "seed=0", "seed=2"]) == 0
+    rows = Results(tmp_path / "cubes.csv", {"power": 2}).rows
+    assert [(row["k"], row["seed"]) for row in rows] == [(50, 0), (50, 2)]
+    assert "2 runs **of 6** in" in (tmp_path / "cubes.md").read_text()
+    assert main(["paper", "cubes", *out, "--where", "k=51"]) == 1
+    assert "no case has k=51" in capsys.readouterr().err
+    assert main(["paper", "cubes", *out]) == 0
+    assert "cubes.md (4 new runs)" in capsys.readouterr().out
+
+
 def test_missing_data_fails_what_was_asked_for(squares, monkeypatch, tmp_path, capsys):
     lacking = failing(0, MissingDataError("no digits"))[0]
     monkeypatch.setattr(runner, "load_experiment", lambda package, name: lacking)
@@ -239,7 +220,6 @@ def test_missing_data_fails_what_was_asked_for(squares, monkeypatch, tmp_path, c
     [
         (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
         (["bench", "table1", "headline"], "table1 not among headline, selection"),
-        (["bench", "--processes", "2"], "benchmarks measure time"),
         (["survey"], "invalid choice: 'survey'"),
     ],
 )
@@ -255,10 +235,9 @@ def test_wrong_arguments(arguments, said, capsys):
 
 def committed(kind, name):
     """Experiment and its committed results."""
-    _, package, suffix = KINDS[kind]
+    experiment = load_experiment(KINDS[kind][1], name)
     folder = "paper" if kind == "paper" else "benchmarks"
-    experiment = load_experiment(package, name)
-    return experiment, Results(DOCS / folder / f"{name}{suffix}", experiment.parameters)
+    return experiment, Results(DOCS / folder / f"{name}.csv", experiment.parameters)
 
 
 @pytest.mark.parametrize(("kind", "name"), ALL)

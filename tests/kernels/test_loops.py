@@ -163,7 +163,6 @@ def points(n, d, seed=0):
         # Beyond uniform proposals.
         tp.EfficientDPP(12, n_neighbors=50, bandwidth=3.0, random_state=0),
         tp.EfficientDPP(8, refine=1, kernel_bandwidth=0.7, random_state=0),
-        tp.AnnealedDPP(6, bandwidth=0.7, n_sweeps=5, random_state=0),
         tp.FarthestPoint(12, random_state=0),
     ],
     ids=lambda sampler: " ".join(repr(sampler).split()),

@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from trigpoint import metrics
+from trigpoint._numerics.residual import factor
 from trigpoint.datasets import make_swiss_roll
 
 
@@ -23,7 +24,7 @@ def dense_error(X, points, bandwidth):
 
 @pytest.mark.parametrize("d", [1, 3, 40])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_error_is_the_dense_formula(rng, d, dtype):
+def test_error_is_the_dense_formula(rng, d, dtype, monkeypatch):
     X = rng.normal(size=(300, d)).astype(dtype)
     bandwidth = 0.3 * np.sqrt(d)
     rows = rng.choice(300, 12, replace=False)
@@ -35,7 +36,8 @@ def test_error_is_the_dense_formula(rng, d, dtype):
     relative = metrics.nystrom_error(X, rows.tolist(), bandwidth, relative=True)
     assert relative == pytest.approx(expected / 300, rel=1e-8)
     for block_bytes in (1, 8 * 12, 8 * 12 * 7, 8 * 12 * 299):
-        blocked = metrics.nystrom_error(X, rows, bandwidth, block_bytes=block_bytes)
+        monkeypatch.setattr(factor, "BLOCK_BYTES", block_bytes)
+        blocked = metrics.nystrom_error(X, rows, bandwidth)
         assert blocked == pytest.approx(error, rel=1e-10)
     centers = rng.normal(size=(7, d))
     expected = dense_error(X.astype(np.float64), centers, bandwidth)
@@ -133,12 +135,13 @@ def test_error_of_ill_conditioned_landmarks(X, points, condition, tolerance):
     assert shifted == pytest.approx(metrics.nystrom_error(X, points, 1.0), rel=1e-6)
 
 
-def test_memory_is_a_block_not_the_kernel(rng):
+def test_memory_is_a_block_not_the_kernel(rng, monkeypatch):
+    monkeypatch.setattr(factor, "BLOCK_BYTES", 2**18)
     X = rng.normal(size=(40_000, 2))
     rows = np.arange(100)
     metrics.nystrom_error(X[:200], rows, 1.0)
     tracemalloc.start()
-    metrics.nystrom_error(X, rows, 1.0, block_bytes=2**18)
+    metrics.nystrom_error(X, rows, 1.0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # The whole n x k kernel would take 32 MB.

@@ -43,11 +43,6 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.nystrom_error(GRID, HOLE, 1.0), ValueError, "landmarks has NaN"),
         (lambda: metrics.nystrom_error(GRID, [0], 0.0), ValueError, "bandwidth=0.0"),
         (lambda: metrics.nystrom_error(GRID, [0], None), TypeError, "bandwidth"),
-        (
-            lambda: metrics.nystrom_error(GRID, [0], 1.0, block_bytes=0),
-            ValueError,
-            "block_bytes=0 is too small",
-        ),
         (lambda: metrics.nystrom_error(GRID, [0], 1.0, relative="no"), TypeError, "True or False"),
         (lambda: metrics.optimal_error(GRID, 1.0, 1, relative=2), TypeError, "True or False"),
         (lambda: metrics.optimal_error(GRID, 1.0, 7), ValueError, "n_landmarks=7 is too large"),

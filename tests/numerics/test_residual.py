@@ -5,7 +5,6 @@ import pytest
 
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse, trace_error
-from trigpoint._numerics.residual.factor import PoolFactor
 from trigpoint.metrics import nystrom_error
 
 
@@ -18,21 +17,6 @@ def residual_matrix(K, J):
 @pytest.fixture(name="X")
 def points():
     return np.random.default_rng(0).normal(size=(300, 3))
-
-
-# --- a factor that grows -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_pool_factor_sees_when_all_is_explained(scale):
-    """What counts as rounding error depends on the variances."""
-    K = scale * gaussian_kernel(np.repeat(np.arange(3.0), 4)[:, None], 1.0)
-    factor = PoolFactor(lambda place: K[place], K.diagonal(), 12)
-    for t, place in enumerate((0, 5, 9)):
-        assert factor.n_missing == 12 - t
-        factor.add(place)
-    assert factor.n_missing == 0
-    assert not factor.variances.any()
 
 
 # --- an inverse that exchanges -----------------------------------------------------------------

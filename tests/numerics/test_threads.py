@@ -223,6 +223,27 @@ thread.join()
 """
 
 
+HELD = """
+import os
+from trigpoint._numerics.blocks import _Blas, one_blas_thread
+
+with one_blas_thread(), _Blas.lock:
+    child = os.fork()
+    if child == 0:
+        with one_blas_thread():
+            os._exit(_Blas.inside - 1)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_while_blas_is_limited_can_limit_it():
+    result = subprocess.run(
+        [sys.executable, "-c", HELD], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.split() == ["0"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_forked_while_a_thread_fits_can_fit():
     """What the thread held at that moment is not held in the new process."""

@@ -14,7 +14,7 @@ from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._pool import Pool
 from trigpoint._samplers import drawing
 from trigpoint._samplers.drawing import LandmarkDraw, Proposals, Repulsion
-from trigpoint._samplers.efficient import neighborhood_radius
+from trigpoint._samplers.efficient import usual_radius
 from trigpoint._samplers.window import DrawnLandmarks, Window
 
 
@@ -224,7 +224,7 @@ def mostly_one_point(rng):
 def test_duplicates_are_searched_once(mostly_one_point):
     """Nearly all pilots and proposals are the same point, whose neighborhood takes longest."""
     index = TreeIndex(mostly_one_point)
-    neighborhood_radius(index, 100, 200, np.random.default_rng(0))
+    usual_radius(index, 1600, 100, np.random.default_rng(0))
     assert index.n_searches < 20
 
 

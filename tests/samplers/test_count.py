@@ -157,16 +157,3 @@ def test_auto_from_a_sample_keeps_the_radius_of_neighborhoods(monkeypatch):
     ).fit(X)
     error = nystrom_error(X[::5], X[sampler.indices_], 5.0, relative=True)
     assert 0.05 < error < 0.15
-
-
-def test_a_sampler_for_a_sample_keeps_the_reach_of_its_neighborhoods():
-    sampler = tp.EfficientDPP(20, n_neighbors=101)
-    smaller = sampler.for_sample(500, 1000, 2.0)
-    assert (smaller.n_neighbors, smaller.kernel_bandwidth) == (51, 2.0)
-    assert (sampler.n_neighbors, sampler.kernel_bandwidth) == (101, None)
-    own = tp.EfficientDPP(20, kernel_bandwidth=3.0).for_sample(500, 1000, 2.0)
-    assert (own.n_neighbors, own.kernel_bandwidth) == (None, 3.0)
-    with pytest.raises(ValueError, match="n_neighbors=2000"):
-        tp.EfficientDPP(20, n_neighbors=2000).for_sample(500, 1000, 2.0)
-    other = tp.Uniform(20)
-    assert other.for_sample(500, 1000, 2.0).get_params() == other.get_params()

@@ -11,11 +11,11 @@ from threadpoolctl import threadpool_limits
 from trigpoint._common import memory
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._numerics.geodesic import geodesic_kernel
 from trigpoint._samplers.ensemble import (
     cholesky_factor,
     decompose,
     decompose_dual,
-    kernel_matrix,
     make_ensemble,
 )
 from trigpoint._samplers.exact import (
@@ -35,7 +35,8 @@ def points_and_matrix(kernel, shape=(7, 3)):
     if kernel == "linear":
         X = np.random.default_rng(3).normal(size=shape)
         return X, X @ X.T
-    L = kernel_matrix(POINTS, kernel=kernel, bandwidth=1.0, n_neighbors=2, rng=None)
+    made = {"gaussian": gaussian_kernel(POINTS, 1.0), "geodesic": geodesic_kernel(POINTS, 1.0, 2)}
+    L = made[kernel]
     values, vectors = np.linalg.eigh(L)
     return POINTS, (vectors * np.maximum(values, 0)) @ vectors.T
 

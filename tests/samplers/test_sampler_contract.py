@@ -16,7 +16,6 @@ SAMPLERS = [
     tp.EfficientDPP(8),
     tp.ExactDPP(bandwidth=0.3),
     tp.ExactDPP(8, bandwidth=0.5),
-    tp.AnnealedDPP(8, bandwidth=0.5, n_sweeps=3),
     tp.RPCholesky(8),
     tp.FarthestPoint(8),
     tp.Uniform(8),
@@ -29,7 +28,6 @@ WITH_THREADS = [sampler for sampler in SAMPLERS if "n_jobs" in sampler.get_param
 WITHOUT_COPIES = [
     tp.EfficientDPP(),
     tp.ExactDPP(bandwidth=1.5),
-    tp.AnnealedDPP(bandwidth=1.5, n_sweeps=3),
     *(tp.RPCholesky(bandwidth=bandwidth) for bandwidth in (None, 3.0, 1e-6)),
     tp.FarthestPoint(),
     tp.KMeansPlusPlus(),
@@ -122,14 +120,11 @@ def test_copies_are_never_landmarks_twice(sampler, columns, dtype, rng):
         sampler.set_params(n_landmarks=13).fit(X)
 
 
-@pytest.mark.parametrize(
-    "sampler", [tp.AnnealedDPP(4, bandwidth=1.0, n_sweeps=1), tp.RPCholesky(4, bandwidth=1.0)]
-)
-def test_rare_points_are_found(sampler):
+def test_rare_points_are_found():
     """All but three points coincide: a sample of the points alone would miss the others."""
     X = np.zeros((30_000, 2))
     X[[7, 11_000, 29_000]] = [[1, 0], [0, 1], [3, 3]]
-    sampler.set_params(random_state=0).fit(X)
+    sampler = tp.RPCholesky(4, bandwidth=1.0, random_state=0).fit(X)
     assert {7, 11_000, 29_000} < set(sampler.indices_)
     with pytest.raises(ValueError, match=r"n_landmarks=5 .*4 .*<= 4"):
         sampler.set_params(n_landmarks=5).fit(X)
@@ -183,16 +178,9 @@ WRONG_VALUES = [
     (tp.EfficientDPP(5, refine=0), "refine=0 is too small"),
     (tp.EfficientDPP("auto", tolerance=0), "tolerance=0.*between 0 and 1"),
     (tp.EfficientDPP("auto", tolerance=1), "tolerance=1.*between 0 and 1"),
-    (refined(criterion="error"), "criterion='error' is not known"),
-    (refined(exponent=-1), "exponent=-1.0 is out of range"),
-    (refined(criterion="determinant", snap=False), "a sample always consists of"),
     (tp.ExactDPP(kernel="cosine"), "kernel='cosine'"),
     (tp.ExactDPP(bandwidth=0.0), "bandwidth"),
     (tp.ExactDPP(kernel="geodesic", n_neighbors=200), "n_neighbors=200"),
-    (tp.AnnealedDPP(2, exponent=-1), "exponent=-1"),
-    (tp.AnnealedDPP(2, kernel="linear"), "kernel='linear'"),
-    (tp.AnnealedDPP(2, n_sweeps=0), "n_sweeps=0"),
-    (tp.AnnealedDPP(2, bandwidth=-1.0), "bandwidth"),
     (tp.RPCholesky(2, bandwidth=-1.0), "bandwidth=-1"),
     (tp.RPCholesky(2, block_size=0), "block_size=0 is too small"),
     (tp.KMeansLandmarks(5, init="farthest"), "init='farthest' .*'k-means\\+\\+'"),

@@ -66,6 +66,16 @@ def _range(number: float, zero: bool, high: float) -> str:
     return ">= 0" if zero else "> 0"
 
 
+def check_rows(name: str, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return whole numbers as int64, or raise an error unless they are rows of `n` points."""
+    if rows.min() < 0 or rows.max() >= n:
+        raise ParameterValueError(
+            f"{name} has rows from {rows.min()} to {rows.max()}: choose rows from 0 to {n - 1}",
+            name,
+        )
+    return rows.astype(np.int64)
+
+
 def check_share(name: str, value: Any) -> float:
     """Return `value` as a float strictly between 0 and 1."""
     if not isinstance(value, Real) or isinstance(value, bool):

@@ -32,8 +32,3 @@ PAGE_LABELS = (
     *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#E490A0", "#7D2A4E"),
 )
 PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
-
-
-def graded(count: int) -> list[str]:
-    """Return a color scale for numbers, from blue through red to orange."""
-    return [f"hsl({(250 + 140 * j // max(count - 1, 1)) % 360} 65% 52%)" for j in range(count)]

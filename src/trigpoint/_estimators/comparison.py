@@ -101,7 +101,7 @@ def compare_methods(
         )
     if landmarks is not None:
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
-    run = Run(random_state, n_jobs, verbose, source)
+    run = Run(random_state, n_jobs, verbose)
     rows, pool = _compared_pool(source, space, run)
     count = None if landmarks is None else min(landmarks, len(rows))
     chosen = draw_landmarks(count, pool, Run(run.rng, n_jobs, False))
@@ -118,7 +118,7 @@ def compare_methods(
             failures[method.__name__] = "does not take sparse points"
             continue
         estimator = method(n_components, metric=metric, random_state=seed)
-        own = Run(seed, n_jobs, False, source)
+        own = Run(seed, n_jobs, False)
         reduced = estimator._reduced(pool, own)
         try:
             _, extension = estimator._embed(reduced, chosen, own)

@@ -259,17 +259,10 @@ class LaplacianEigenmaps(MarkovEmbedding):
     _extensions = (*MarkovEmbedding._extensions, "published")
     _title = "Laplacian eigenmaps"
     _equal_scales = False
-
-    def _spectrum(self, weights: csr_array, n_components: int, eigenvectors: str) -> Spectrum:
-        return laplacian_eigenmaps(weights, n_components, eigenvectors)
+    _spectrum = staticmethod(laplacian_eigenmaps)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues
-
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        assert self.fitted_.graph is not None
-        values = self._spectrum(self.fitted_.graph.weights, count, "leading").eigenvalues
-        return values, values
 
 
 class DiffusionMaps(MarkovEmbedding):
@@ -350,9 +343,3 @@ class DiffusionMaps(MarkovEmbedding):
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return fit.spectrum.eigenvalues
-
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        # Without the diffusion time, for which small eigenvalues may vanish.
-        alpha = float(self.fitted_.parameters["alpha"])
-        values = diffusion_maps(self.graph_, count, alpha=alpha).eigenvalues
-        return values, 1 - values

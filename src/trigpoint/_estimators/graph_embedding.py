@@ -76,36 +76,19 @@ Attempt = Callable[[], Iterator[Fitted]]
 
 
 class Candidate(NamedTuple):
-    """A graph to try.
+    """A graph to try."""
 
-    Attributes
-    ----------
-    graph : object
-        A graph object, or a matrix of weights.
-    extensions : list
-        The extensions to try with it.
-    roomy : int
-        Neighbors that the graph may take if it is disconnected; 0 leaves it unchanged.
-    """
-
-    graph: Any
-    extensions: list[Any]
+    graph: Any  # A graph object, or a matrix of weights.
+    extensions: list[Any]  # The extensions to try with it.
+    # Neighbors that the graph may take if it is disconnected; 0 leaves it unchanged.
     roomy: int = 0
 
 
 class Rules(NamedTuple):
-    """Values that ``"auto"`` resolves to.
+    """Values that ``"auto"`` resolves to."""
 
-    Attributes
-    ----------
-    graph : str
-        A key of `NAMED_GRAPHS`.
-    n_neighbors : int
-        For a graph of nearest neighbors, including one given by the name of its metric.
-    extension : str
-    """
-
-    graph: str
+    graph: str  # A key of `NAMED_GRAPHS`.
+    # For a graph of nearest neighbors, including one given by the name of its metric.
     n_neighbors: int
     extension: str
 

@@ -102,7 +102,13 @@ class Isomap(GraphEmbedding):
         except ParameterValueError:
             if (far := _far_landmark(landmarks.points)) is None:
                 raise
-            raise far_row(far, landmarks.indices) from None
+            rows = landmarks.indices
+            where = "a landmark" if rows is None else f"row {rows[far]} of X"
+            raise FarRowError(
+                f"{where} is so far from all others that rounding error hides the distances "
+                "between them: if it is an error, remove it",
+                "X",
+            ) from None
         return Fit(landmarks, spectrum, 0.0, graph, extras={"geodesics": paths})
 
     def _weighted(self, fit: Fit) -> Extension:
@@ -111,7 +117,12 @@ class Isomap(GraphEmbedding):
         ordinary = ordinary_edges(graph)
         support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        return GeodesicExtension.prepare(support, _geodesics(fit), fit.spectrum, graph.bandwidths)
+        paths = fit.extras.get("geodesics")
+        if paths is None:
+            # A model file may leave them out.
+            check_pairs(fit.landmarks.points)
+            paths = dijkstra(graph.lengths, directed=False)
+        return GeodesicExtension.prepare(support, paths, fit.spectrum, graph.bandwidths)
 
     def _stored(self, fit: Fit) -> dict[str, np.ndarray]:
         return fit.extras if len(fit.landmarks.points) > MOST_COMPUTED else {}
@@ -126,19 +137,6 @@ class Isomap(GraphEmbedding):
             require(paths.shape == (k, k) and paths.dtype.kind == "f", "paths")
             require(bool((paths >= 0).all()), "paths")
 
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values = classical_scaling(_geodesics(self.fitted_), count).eigenvalues
-        return values, 1 / values
-
-
-def _geodesics(fit: Fit) -> np.ndarray:
-    """Return the path lengths between landmarks, which a model file may leave out."""
-    if "geodesics" in fit.extras:
-        return fit.extras["geodesics"]
-    check_pairs(fit.landmarks.points)
-    assert fit.graph is not None
-    return dijkstra(fit.graph.lengths, directed=False)
-
 
 def check_pairs(landmarks: np.ndarray) -> None:
     """Reject landmarks whose pairwise matrix would not fit in memory, before computing it."""
@@ -146,27 +144,7 @@ def check_pairs(landmarks: np.ndarray) -> None:
 
 
 class FarRowError(ParameterValueError):
-    """A single point is too far from all others.
-
-    Attributes
-    ----------
-    row : int
-        Its row number, or the number of the landmark if landmarks are not rows.
-    """
-
-    row = -1
-
-
-def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
-    """Return the error about a landmark, given the row numbers of all landmarks."""
-    where = "a landmark" if rows is None else f"row {rows[landmark]} of X"
-    error = FarRowError(
-        f"{where} is so far from all others that rounding error hides the distances between them: "
-        "if it is an error, remove it",
-        "X",
-    )
-    error.row = landmark if rows is None else int(rows[landmark])
-    return error
+    """A single point is too far from all others."""
 
 
 def _far_landmark(points: np.ndarray) -> int | None:

@@ -135,11 +135,6 @@ class KernelPCA(Embedding):
         require(means.shape == (len(fit.landmarks.points),), "means")
         check_division(fit.spectrum)
 
-    def _leading_eigenvalues(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        kernel = gaussian_kernel(self.landmarks_.astype(np.float64), self.bandwidth_)
-        values = kernel_pca(kernel, count).eigenvalues
-        return values, 1 / values
-
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
         self.eigenvalues_ = fit.spectrum.eigenvalues

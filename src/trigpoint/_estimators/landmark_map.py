@@ -94,8 +94,8 @@ class LandmarkMap(Embedding):
     exaggeration : float, default=1.0
         Attraction relative to standard t-SNE. Values between 2 and 4 merge groups and reveal how
         they connect.
-    n_iter : int, default=200
-        Number of steps of the layout. In the first 60 %, attraction is exaggerated.
+    n_iter : int, default=300
+        Number of steps of the layout. In the first half, attraction is exaggerated.
     init : {"auto", "pca", "spectral"} or ndarray of shape (n, n_components), default="auto"
         Where the layout starts: from principal components, from Laplacian eigenmaps, or from given
         coordinates of the rows of `X`, such as an earlier map. ``"auto"`` starts from principal
@@ -137,7 +137,7 @@ class LandmarkMap(Embedding):
         landmarks: Any = None,
         n_neighbors: int = _DEFAULT_NEIGHBORS,
         exaggeration: float = 1.0,
-        n_iter: int = 200,
+        n_iter: int = 300,
         init: Any = "auto",
         metric: Any = "euclidean",
         random_state: Any = 0,

@@ -33,7 +33,7 @@ _UNROLLED = 0.1
 _SAMPLE = 20_000
 
 # Number of landmarks that other estimators are fitted to.
-_LANDMARKS = 1_000
+_LANDMARKS = 500
 
 
 def map_start(

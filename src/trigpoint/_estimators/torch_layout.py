@@ -14,6 +14,7 @@ particle mesh Ewald method", J. Chemical Physics, 1995 (B-splines).
 """
 
 import math
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -32,10 +33,13 @@ _BISECTIONS = 40
 _PAIRS = 2**24
 _ROWS = 2**21
 
-# Distance of the nodes, and their largest number along each axis, by the number of axes. With this
-# distance, forces are accurate to about 1 %; beyond that number of nodes, the distance grows.
+# Distance of the nodes, and their largest number along each axis, by the number of axes, and in all
+# per row. With this distance, forces are accurate to about 1 %; beyond these numbers of nodes, the
+# distance grows, since the transforms would take longer than everything else.
 _SPACING = {1: 0.2, 2: 0.4, 3: 0.5}
 _MOST_NODES = {1: 2**20, 2: 2**13, 3: 2**8}
+_NODES_PER_ROW = 16
+_FEWEST_NODES = 256
 # Nodes of a spline along each axis, and nodes beyond the map.
 _SPLINE = 4
 _BEYOND = 6
@@ -74,14 +78,15 @@ class DeviceForces:
         self._spacing, self._nodes = 0.0, 0
         self._kernels: list[Any] = []
         bounds = [0]
-        starts = pairs.starts.tolist() if len(masses) < 2**16 else pairs.starts.cpu().numpy()
+        starts = pairs.starts.cpu().numpy()
         while bounds[-1] < len(masses):
             stop = int(np.searchsorted(starts, starts[bounds[-1]] + _PAIRS, side="right")) - 1
             bounds.append(min(max(stop, bounds[-1] + 1), len(masses)))
-        self._parts = [
-            (slice(first, last), slice(int(starts[first]), int(starts[last])))
+        # Parts of the rows, and their pairs.
+        self._parts = {
+            (first, last): slice(int(starts[first]), int(starts[last]))
             for first, last in pairwise(bounds)
-        ]
+        }
 
     @classmethod
     def of(cls, pool: DevicePool, counted: np.ndarray, perplexity: int, run: Run) -> "DeviceForces":
@@ -109,19 +114,20 @@ class DeviceForces:
         ordered[self.order] = ordered.clone()
         return ordered.double().cpu().numpy()
 
-    def attraction(self, points: Any) -> Any:
-        """Return the attraction (k, l) of every row by its neighbors."""
+    def attraction(self, points: Any, part: slice) -> Any:
+        """Return the attraction (b, l) of a part of the rows by their neighbors."""
         import torch
 
         rows, columns, pulls, starts = self._pairs
-        result = torch.empty_like(points)
-        for part, pairs in self._parts:
-            gaps = points.index_select(0, columns[pairs]) - points.index_select(0, rows[pairs])
-            squares = sum(gap * gap for gap in gaps.unbind(1))
-            gaps *= (pulls[pairs] / (1 + squares))[:, None]
-            offsets = starts[part.start : part.stop + 1] - pairs.start
-            result[part] = torch.segment_reduce(gaps, "sum", offsets=offsets, unsafe=True)
-        return result
+        offsets, pairs = starts[part.start : part.stop + 1], self._parts[part.start, part.stop]
+        gaps = points.index_select(0, columns[pairs]) - points.index_select(0, rows[pairs])
+        squares = sum(gap * gap for gap in gaps.unbind(1))
+        gaps *= (pulls[pairs] / (1 + squares))[:, None]
+        return torch.segment_reduce(gaps, "sum", offsets=offsets - pairs.start, unsafe=True)
+
+    def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
+        """Call a function for parts of the rows."""
+        return map(function, (slice(*part) for part in self._parts))
 
     def repulsion(self, points: Any) -> Any:
         """Return the repulsion (k, l) of every row by all others."""
@@ -165,12 +171,11 @@ class DeviceForces:
         if extent <= reach <= _MOST_ROOM * extent:
             return
         extent *= _ROOM
-        nodes = extent / _SPACING[dimension] + _BEYOND
+        affordable = max((_NODES_PER_ROW * len(points)) ** (1 / dimension), _FEWEST_NODES)
+        nodes = min(extent / _SPACING[dimension] + _BEYOND, affordable, _MOST_NODES[dimension])
         # Transforms of these sizes are fast.
         power = 2 ** math.ceil(math.log2(nodes))
-        self._nodes = min(
-            3 * power // 4 if nodes <= 3 * power // 4 else power, _MOST_NODES[dimension]
-        )
+        self._nodes = 3 * power // 4 if nodes <= 3 * power // 4 else power
         self._spacing = max(_SPACING[dimension], extent / (self._nodes - _BEYOND))
         count = 2 * self._nodes
         squares, smoothing, steps = 0.0, 1.0, []

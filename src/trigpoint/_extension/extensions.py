@@ -31,26 +31,16 @@ class GeodesicExtension:
 
     A support that follows the graph should leave out bridges, which the geodesics already include.
     Points far from every landmark get distant coordinates.
-
-    Attributes
-    ----------
-    support : LocalSupport
-    geodesics : float64 ndarray of shape (k, k)
-    components : float64 ndarray of shape (k, l)
-    centering : float64 ndarray of shape (k,)
-        Means of the squared geodesics from each landmark, less the mean of all.
-    horizons : float64 ndarray of shape (k,)
-        Distance from each landmark beyond which points are far.
-    rounded : float32 ndarray of shape (k, k)
-        The geodesics in the precision of float32 points, since reading them takes most of the time.
-        Not pickled.
     """
 
     support: LocalSupport
-    geodesics: np.ndarray
-    components: np.ndarray
+    geodesics: np.ndarray  # (k, k), float64.
+    components: np.ndarray  # (k, l), float64.
+    # Means (k,) of the squared geodesics from each landmark, less the mean of all.
     centering: np.ndarray
-    horizons: np.ndarray
+    horizons: np.ndarray  # Distance (k,) from each landmark beyond which points are far.
+    # The geodesics in the precision of float32 points, since reading them takes most of the time.
+    # Not pickled.
     rounded: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -131,20 +121,8 @@ def extend(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates of every row of `X`, in the precision of `X`, and which rows are far.
 
-    Parameters
-    ----------
-    extension : Extension
-    X : ndarray or csr_array of shape (n, d)
-    n_threads : int, default=1
-    rows : int or None, default=None
-        Rows per block, which do not affect the result; with ``None``, the temporaries of a block
-        fit in the caches.
-
-    Returns
-    -------
-    coordinates : ndarray of shape (n, l)
-    far : bool ndarray of shape (n,)
-        True for points far from every landmark.
+    Blocks have `rows` rows, which does not affect the result; with ``None``, the temporaries of a
+    block fit in the caches.
     """
     if rows is None:
         rows = rows_at_once(extension)

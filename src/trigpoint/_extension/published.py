@@ -20,12 +20,6 @@ class PublishedExtension:
     over the k landmarks x_j. In contrast to `MarkovExtension`, it divides by the lambda of
     ``(D - W) phi = lambda D phi``, and does not reproduce the eigenvectors at the landmarks.
 
-    Attributes
-    ----------
-    support : AllLandmarks
-    values : float64 ndarray of shape (l + 1, k)
-        The values to sum, ``phi_j / (lambda sqrt(k E[K(x_j, .)]))``, and 1 for ``k E[K(., x)]``.
-
     References
     ----------
     C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
@@ -33,6 +27,8 @@ class PublishedExtension:
     """
 
     support: AllLandmarks
+    # Values (l + 1, k) to sum: ``phi_j / (lambda sqrt(k E[K(x_j, .)]))``, and 1 for
+    # ``k E[K(., x)]``.
     values: np.ndarray
 
     @classmethod

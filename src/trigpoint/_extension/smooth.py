@@ -42,24 +42,13 @@ class SmoothExtension:
     landmarks cause no dents.
 
     A plane is level beyond its farthest neighbor, so that coordinates of far points are bounded.
-
-    Attributes
-    ----------
-    support : TreeSearch or ProductSearch
-    landmarks : float64 ndarray of shape (k, d)
-    planes : float64 ndarray of shape (k, l, d + 1)
-        Slopes, and the value at the landmark.
-    reach : float64 ndarray of shape (k,)
-        Distance from each landmark beyond which its plane is level.
-    bandwidths : float64 ndarray of shape (k,)
-        A point is far if it is ten bandwidths away from each of its landmarks.
     """
 
     support: TreeSearch | ProductSearch
-    landmarks: np.ndarray
-    planes: np.ndarray
-    reach: np.ndarray
-    bandwidths: np.ndarray
+    landmarks: np.ndarray  # (k, d), float64.
+    planes: np.ndarray  # Slopes, and the value at the landmark (k, l, d + 1).
+    reach: np.ndarray  # Distance (k,) from each landmark beyond which its plane is level.
+    bandwidths: np.ndarray  # (k,). A point is far if all its landmarks are ten bandwidths away.
 
     @classmethod
     def prepare(

@@ -42,36 +42,20 @@ BLENDED = 3
 
 
 class WeightedSums(NamedTuple):
-    """Weighted sums of the landmarks' values for each point of a block.
+    """Weighted sums of the landmarks' values for each point of a block."""
 
-    Attributes
-    ----------
-    sums : ndarray of shape (b, l)
-    shifts : float64 ndarray of shape (b,)
-        Weights are scaled by ``exp(-shift)``; 0 except for points far from every landmark, whose
-        weights would otherwise all vanish.
-    """
-
-    sums: np.ndarray
+    sums: np.ndarray  # (b, l).
+    # Weights are scaled by ``exp(-shift)`` (b,); shifts are 0 except for points far from every
+    # landmark, whose weights would otherwise all vanish.
     shifts: np.ndarray
 
 
 class Starts(NamedTuple):
-    """Paths from each point of a block to landmarks around it.
+    """Paths from each point of a block to landmarks around it."""
 
-    Attributes
-    ----------
-    shares : float64 ndarray of shape (b,)
-        Weight of these paths for the point.
-    lengths : float64 ndarray of shape (b, width)
-        Infinite where no path starts.
-    columns : int64 ndarray of shape (b, width)
-        Landmarks that the paths lead to.
-    """
-
-    shares: np.ndarray
-    lengths: np.ndarray
-    columns: np.ndarray
+    shares: np.ndarray  # Weight (b,) of these paths for the point.
+    lengths: np.ndarray  # (b, width); infinite where no path starts.
+    columns: np.ndarray  # Landmarks (b, width) that the paths lead to.
 
 
 class Support(Protocol):
@@ -301,13 +285,6 @@ class MarkovExtension:
     landmark's own row of W reproduces its coordinates. Points far from every landmark get the
     coordinates of the nearest landmarks.
 
-    Attributes
-    ----------
-    support : Support
-    values : float64 ndarray of shape (l + 1, k)
-        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both multiplied by the
-        landmark's factor in the kernel.
-
     References
     ----------
     Y. Bengio and others, "Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral
@@ -315,6 +292,8 @@ class MarkovExtension:
     """
 
     support: Support
+    # Values (l + 1, k) to sum: ``phi_j / mu``, and 1 for the sum of the weights; both multiplied by
+    # the landmark's factor in the kernel.
     values: np.ndarray
 
     @classmethod
@@ -325,17 +304,10 @@ class MarkovExtension:
         mu: np.ndarray,
         scale: np.ndarray | None = None,
     ) -> "MarkovExtension":
-        """Prepare the extension.
+        """Prepare the extension of `coordinates` (k, l) with eigenvalues `mu` (l,).
 
-        Parameters
-        ----------
-        support : Support
-        coordinates : ndarray of shape (k, l)
-            Coordinates of the landmarks.
-        mu : ndarray of shape (l,)
-            Eigenvalues of the row-normalized kernel.
-        scale : ndarray of shape (k,) or None
-            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
+        `scale` (k,) is the factor of each landmark in the kernel, for the density normalization of
+        diffusion maps.
         """
         values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
         return cls(support, values if scale is None else values * scale)
@@ -358,18 +330,12 @@ class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
     All points far from every landmark get the same coordinates.
-
-    Attributes
-    ----------
-    support : Support
-    components : float64 ndarray of shape (l, k)
-    offset : float64 ndarray of shape (l,)
-        Projection of the kernel's column means. The other terms of the centering vanish, since
-        components sum to zero over the landmarks.
     """
 
     support: Support
-    components: np.ndarray
+    components: np.ndarray  # (l, k), float64.
+    # Projection (l,) of the kernel's column means. The other terms of the centering vanish, since
+    # components sum to zero over the landmarks.
     offset: np.ndarray
 
     @classmethod

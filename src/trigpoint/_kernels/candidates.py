@@ -20,24 +20,11 @@ def sift(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the points of a block that may lie within the cut of each query.
 
-    Parameters
-    ----------
-    products : ndarray of shape (q, b)
-        Inner products of the queries and the points; extra rows are ignored.
-    norms : ndarray of shape (b,)
-        Squared norms of the points.
-    query_norms : ndarray of shape (q,)
-    rounding : float
-        Error bound of a squared distance, relative to the two squared norms.
-    cuts : ndarray of shape (q,)
-        Squared distances up to which to find points.
-
-    Returns
-    -------
-    squares, places : ndarray of shape (found,)
-        Squared distances of the points found and their positions in the block, query after query.
-    starts : ndarray of shape (q + 1,)
-        Start of each query's points.
+    `products` are inner products of queries and points (q, b), whose extra rows are ignored;
+    `norms` (b,) and `query_norms` (q,) are squared norms. Squared distances up to `cuts` (q,) are
+    sought, with errors of up to `rounding` times both squared norms. Returns squared distances of
+    the points found and their positions in the block, query after query, and the starts (q + 1,) of
+    each query's points.
     """
     starts = np.zeros(len(cuts) + 1, dtype=np.int64)
     room = 4 * len(norms)

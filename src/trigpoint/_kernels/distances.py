@@ -86,22 +86,10 @@ def repelling(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return squared distances from each point to the landmarks that repel it, in their order.
 
-    Parameters
-    ----------
-    points : ndarray of shape (p, d)
-    rows : int64 ndarray of shape (p,)
-        Rows of the points, which break ties of distances.
-    landmarks : ndarray of shape (k, d)
-    squared_radii, last_rows : ndarray of shape (k,)
-        Extents of their neighborhoods.
-    bounds : ndarray of shape (p, k)
-        Lower bounds of the squared distances; distances above the radius are not computed.
-
-    Returns
-    -------
-    squares : ndarray of shape (found,)
-    starts : int64 ndarray of shape (p + 1,)
-        Start of the squared distances of each point.
+    The `rows` (p,) of the points (p, d) break ties. Extents of the neighborhoods of the landmarks
+    (k, d) are `squared_radii` and `last_rows` (k,), and `bounds` (p, k) are lower bounds of squared
+    distances; those above the radius are not computed. Also returns the starts (p + 1,) of each
+    point's distances.
     """
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
@@ -213,33 +201,19 @@ def _longer(values: np.ndarray, room: int) -> np.ndarray:
 
 
 class Cover(NamedTuple):
-    """Points in a tree, with their distances to the landmarks so far.
+    """Points in a tree, with their distances to the landmarks so far."""
 
-    Attributes
-    ----------
-    tree : Tree
-        Tree of the points, or of their images: projections to fewer dimensions, which are no
-        farther apart than the points.
-    points : ndarray of shape (n, d)
-        The points by row.
-    projected : bool
-        Whether the tree holds images.
-    margin : float
-        What rounding may add to the squared distance of two images, beyond a small share of it.
-    squares : float64 ndarray of shape (n,)
-        Squared distance of each position in the tree to its nearest landmark.
-    farthest : float64 ndarray of shape (nodes,)
-        Largest of these squared distances in each node.
-    places : int64 ndarray of shape (nodes,)
-        Position of the farthest point; among ties, the one with the lowest row.
-    """
-
+    # Tree of the points, or of their images: projections to fewer dimensions, which are no farther
+    # apart than the points.
     tree: Tree
-    points: np.ndarray
-    projected: bool
+    points: np.ndarray  # The points (n, d) by row.
+    projected: bool  # Whether the tree holds images.
+    # What rounding may add to the squared distance of two images, beyond a small share of it.
     margin: float
+    # Squared distance (n,) of each position in the tree to its nearest landmark.
     squares: np.ndarray
-    farthest: np.ndarray
+    farthest: np.ndarray  # Largest of these squared distances in each node (nodes,).
+    # Position (nodes,) of the farthest point; among ties, the one with the lowest row.
     places: np.ndarray
 
 

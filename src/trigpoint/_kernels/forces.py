@@ -238,7 +238,7 @@ def attract(
     stop: int,
     forces: np.ndarray,
 ) -> None:
-    """Fill rows `start` to `stop` of `forces` with ``sum_j w_ij (y_j - y_i) / (1 + |.|^2)``."""
+    """Fill `forces` with ``sum_j w_ij (y_j - y_i) / (1 + |.|^2)`` of rows `start` to `stop`."""
     for i in range(start, stop):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
         force_x = force_y = force_z = 0.0
@@ -249,7 +249,8 @@ def attract(
             force_x += pull * dx
             force_y += pull * dy
             force_z += pull * dz
-        forces[i, 0], forces[i, 1], forces[i, 2] = force_x, force_y, force_z
+        row = i - start
+        forces[row, 0], forces[row, 1], forces[row, 2] = force_x, force_y, force_z
 
 
 @compiled_strictly

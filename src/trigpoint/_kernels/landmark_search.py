@@ -32,43 +32,24 @@ class LandmarkIndex(NamedTuple):
 
     The nodes of the tree are numbered as in a heap: node 1 is the root, nodes 2i and 2i + 1 are the
     halves of node i, and the last `leaves` nodes are the leaves.
-
-    Attributes
-    ----------
-    landmarks : int64 ndarray of shape (k,)
-        The landmarks; those of a node are contiguous. All other arrays are in this order.
-    coordinates : float64 ndarray of shape (d, k)
-        One coordinate of all landmarks is contiguous, so that many distances are computed at once.
-    starts : int64 ndarray of shape (leaves + 1,)
-        Start of each leaf.
-    axes : int64 ndarray of shape (leaves,)
-        The axis along which a node is divided.
-    splits : float64 ndarray of shape (leaves,)
-        Coordinate at which a node is divided; points at or above it belong to the second half.
-    lower, upper : float64 ndarray of shape (2 * leaves, d)
-        The smallest box around a node.
-    buckets : int
-        Number of nodes on the level below which a search does not descend.
-    lists : uint32 ndarray of shape (k, m)
-        The nearest landmarks of each landmark, including itself, as positions in this order. A list
-        is sorted by landmark, so that ties go to the lower ones.
-    by_distance : uint8 ndarray of shape (k, m)
-        Positions in each list, from the nearest landmark to the farthest.
-    reach : float64 ndarray of shape (k,)
-        Distance from each landmark to the nearest one not in its list; infinite if all are.
     """
 
+    # Landmarks (k,); those of a node are contiguous. All others are in this order.
     landmarks: np.ndarray
+    # (d, k). One coordinate of all landmarks is contiguous: many distances are computed at once.
     coordinates: np.ndarray
-    starts: np.ndarray
-    axes: np.ndarray
+    starts: np.ndarray  # Start (leaves + 1,) of each leaf.
+    axes: np.ndarray  # Axis (leaves,) along which a node is divided.
+    # Coordinate (leaves,) at which it is divided; the second half has it or more.
     splits: np.ndarray
-    lower: np.ndarray
+    lower: np.ndarray  # Smallest box around a node (2 * leaves, d).
     upper: np.ndarray
-    buckets: int
+    buckets: int  # Number of nodes on the level below which a search does not descend.
+    # Nearest landmarks (k, m) of each landmark, including itself, as positions in this order,
+    # uint32. Lists are sorted by landmark, so that ties go to the lower ones.
     lists: np.ndarray
-    by_distance: np.ndarray
-    reach: np.ndarray
+    by_distance: np.ndarray  # Positions (k, m) in each list, by distance, uint8.
+    reach: np.ndarray  # Distance (k,) to the nearest landmark not in the list; infinite if all are.
 
 
 @compiled_strictly

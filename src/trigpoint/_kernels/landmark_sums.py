@@ -26,27 +26,13 @@ _SMALLEST_EXPONENT = -700.0
 
 
 class GraphRows(NamedTuple):
-    """Rows of a landmark graph, each starting with its own landmark, with kernel parameters.
+    """Rows of a landmark graph, each starting with its own landmark, with kernel parameters."""
 
-    Attributes
-    ----------
-    starts : int64 ndarray of shape (k + 1,)
-        Start of the row of each landmark.
-    columns : uint32 ndarray of shape (e,)
-        The landmarks of a row.
-    measured : uint32 ndarray of shape (e,)
-        Landmark to measure the distance from: that of the column, or that of the row.
-    half_precisions : float64 ndarray of shape (e,)
-        ``0.5 / bandwidth^2``.
-    factors : float64 ndarray of shape (e,)
-        Factor to multiply the kernel of the distance by.
-    """
-
-    starts: np.ndarray
-    columns: np.ndarray
-    measured: np.ndarray
-    half_precisions: np.ndarray
-    factors: np.ndarray
+    starts: np.ndarray  # Start (k + 1,) of the row of each landmark.
+    columns: np.ndarray  # Landmarks (e,) of a row, uint32.
+    measured: np.ndarray  # Landmark (e,) to measure the distance from: the column's or the row's.
+    half_precisions: np.ndarray  # ``0.5 / bandwidth^2`` (e,).
+    factors: np.ndarray  # Factors (e,) to multiply the kernel of the distance by.
 
 
 @compiled

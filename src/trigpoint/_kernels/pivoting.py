@@ -75,51 +75,6 @@ def _best(
 
 
 @compiled
-def anneal(
-    A: np.ndarray,
-    chosen: np.ndarray,
-    slots: np.ndarray,
-    places: np.ndarray,
-    thresholds: np.ndarray,
-    diagonal: np.ndarray,
-    zero: float,
-    floor: float,
-) -> tuple[int, int]:
-    """Propose exchanges one by one, and accept those that the determinant favors.
-
-    Proposal t is to replace the landmark then at ``chosen[slots[t]]`` by ``places[t]`` of the
-    table. Nothing happens if that is already a landmark; otherwise the ratio of determinants, new
-    to old, must exceed ``thresholds[t]``. Variances are relative to the kernel's `diagonal`, in the
-    order of the table: up to `zero` they count as zero, and an exchange is refused if only a
-    variance up to `floor`, too small to rely on, prevents it.
-
-    Returns the number of exchanges and the number refused.
-    """
-    taken = np.zeros(len(A), dtype=np.bool_)
-    for place in chosen:
-        taken[place] = True
-    accepted, refused = 0, 0
-    for proposal in range(len(thresholds)):
-        i, c = slots[proposal], places[proposal]
-        if taken[c]:
-            continue
-        j = chosen[i]
-        precision = -A[j, j]
-        variance = A[c, c] + A[j, c] * A[j, c] / precision
-        if variance <= zero * diagonal[c] or variance * precision <= thresholds[proposal]:
-            continue
-        # Symmetric in old and new, so that the chain is reversible.
-        if min(variance / diagonal[c], 1 / (precision * diagonal[j])) <= floor:
-            refused += 1
-            continue
-        for p in (j, c):
-            _pivot(A, A[p].copy(), p)
-        chosen[i], taken[j], taken[c] = c, False, True
-        accepted += 1
-    return accepted, refused
-
-
-@compiled
 def _pivot(A: np.ndarray, a: np.ndarray, p: int) -> None:
     """Remove the landmark at `p`, or add the candidate; `a` is a copy of its row."""
     q = a[p]

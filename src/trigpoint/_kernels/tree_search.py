@@ -20,28 +20,15 @@ MANY_COPIES = 512
 
 
 class Tree(NamedTuple):
-    """Points in the order of their buckets, and the boxes around them.
+    """Points in the order of their buckets, and the boxes around them."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-        The points; those of a bucket are contiguous.
-    rows : int64 or int32 ndarray of shape (n,)
-        Their rows in the original order; ascending where more than `MANY_COPIES` points coincide.
-    starts, stops : int64 ndarray of shape (nodes,)
-        Range of the points of each node.
-    children : int64 ndarray of shape (nodes,)
-        The first of a node's two adjacent children; 0 for a bucket.
-    lower, upper : float64 ndarray of shape (nodes, d)
-        The smallest box around a node's points.
-    """
-
-    points: np.ndarray
+    points: np.ndarray  # The points (n, d); those of a bucket are contiguous.
+    # Their rows (n,) in the original order; ascending where over `MANY_COPIES` points coincide.
     rows: np.ndarray
-    starts: np.ndarray
+    starts: np.ndarray  # Range of the points of each node (nodes,).
     stops: np.ndarray
-    children: np.ndarray
-    lower: np.ndarray
+    children: np.ndarray  # The first (nodes,) of a node's two adjacent children; 0 for a bucket.
+    lower: np.ndarray  # Smallest box around a node's points (nodes, d).
     upper: np.ndarray
 
 
@@ -337,36 +324,13 @@ def race(
 ) -> tuple[int, int, int]:
     """Accept proposals whose log-weight is above their threshold, and let them repel the others.
 
-    Parameters
-    ----------
-    tree : Tree
-    proposed : int64 ndarray of shape (p,)
-        Rows of the proposals.
-    thresholds : ndarray of shape (p,)
-    points : ndarray of shape (n, d)
-        All points, in the order of their rows.
-    m : int
-        Number of neighbors that a landmark repels.
-    log_weights : ndarray of shape (n,)
-        Updated in place.
-    precision : float
-        ``1 / bandwidth^2`` of the repulsion.
-    is_sine : bool
-        Whether repulsion is by the sine instead of the Welsch function.
-    rejections : int
-        Number of rejections after which to stop.
-    accepted : int64 ndarray of shape (a,)
-        Filled with the accepted proposals, at most `a`.
-    squared_radii : ndarray of shape (a,)
-        Filled with their squared distance to the farthest neighbor. At a distance of 0, the race
-        stops: more points than the neighbors may coincide with that landmark.
-    last_rows : int64 ndarray of shape (a,)
-        Filled with the last row among the neighbors at that distance.
+    Proposals (p,) are rows of `points` (n, d). Each accepted one repels its `m` nearest neighbors:
+    their `log_weights` (n,) are updated in place. The race stops after a number of `rejections`,
+    when `accepted` (a,) is full, or at a landmark whose neighbors all coincide with it, since even
+    more points may. `squared_radii` and `last_rows` (a,) get the extents of the neighborhoods.
+    `precision` is ``1 / bandwidth^2`` of the repulsion, by the sine or the Welsch function.
 
-    Returns
-    -------
-    used, n_accepted, n_searches : int
-        Numbers of proposals decided, of proposals accepted, and of neighbor searches.
+    Returns the numbers of proposals decided, of proposals accepted, and of neighbor searches.
     """
     squares, places, heap_squares, heap_nodes = scratch(tree, m)
     count = searches = 0

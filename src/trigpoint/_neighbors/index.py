@@ -24,29 +24,15 @@ class Neighborhoods:
 
     A point is a neighbor if its squared distance is less than the squared radius, or if it is equal
     and the row of the point is not above the last row.
-
-    Attributes
-    ----------
-    points : ndarray of shape (q, d)
-        The queries.
-    size : int
-        Number m of neighbors per query.
-    squared_radii : float64 ndarray of shape (q,)
-        Squared distance to the farthest neighbor.
-    last_rows : int64 ndarray of shape (q,)
-        Last row among the neighbors at that distance.
-    members : sequence of q int ndarrays of shape (m,), or None
-        Rows of the neighbors, in no particular order, if finding them again would take long.
-    bounds : sequence of q float64 ndarrays of shape (m,), or None
-        Upper bounds of the members' squared distances, if known.
     """
 
-    points: np.ndarray
-    size: int
-    squared_radii: np.ndarray
-    last_rows: np.ndarray
+    points: np.ndarray  # The queries (q, d).
+    size: int  # Number m of neighbors per query.
+    squared_radii: np.ndarray  # Squared distance (q,) to the farthest neighbor.
+    last_rows: np.ndarray  # Last row (q,) among the neighbors at that distance.
+    # Rows (m,) of each query's neighbors, in any order, if finding them again would take long.
     members: Sequence[np.ndarray] | None = None
-    bounds: Sequence[np.ndarray] | None = None
+    bounds: Sequence[np.ndarray] | None = None  # Upper bounds of their squared distances, if known.
 
     def holds(self, q: int, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return which points, at these squared distances, are neighbors of query `q`."""
@@ -87,23 +73,13 @@ class Neighborhoods:
 
 
 class NeighborIndex(ABC):
-    """Exact search among `points`.
+    """Exact search among `points`."""
 
-    Attributes
-    ----------
-    name : str
-        How neighbors are found.
-    together : int
-        Number of queries that are best searched together.
-    n_searches : int
-        Number of queries answered so far.
-    """
-
-    name: str
-    together: int
+    name: str  # How neighbors are found.
+    together: int  # Number of queries that are best searched together.
     points: Any
 
-    n_searches = 0
+    n_searches = 0  # Number of queries answered so far.
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return the points in some rows."""
@@ -139,16 +115,9 @@ class NeighborIndex(ABC):
 
 
 def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
-    """Build the index that suits the dimension of `points`.
+    """Build the index that suits the dimension of `points` (n, d).
 
-    Parameters
-    ----------
-    points : ndarray or csr_array of shape (n, d)
-    m : int
-        Approximate number of neighbors per query.
-    n_queries : int
-        Approximate number of queries.
-    n_threads : int, default=1
+    There will be about `n_queries` queries for `m` neighbors each.
     """
     from trigpoint._neighbors.products import ProductIndex, SparseIndex
     from trigpoint._neighbors.tree import TreeIndex

@@ -78,15 +78,9 @@ def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """Search in a tree over the landmarks and lists of their neighbors, for low dimension.
+    """Search in a tree over the landmarks and lists of their neighbors, for low dimension."""
 
-    Attributes
-    ----------
-    landmarks : float64 ndarray of shape (k, d)
-    index : LandmarkIndex
-    """
-
-    landmarks: np.ndarray
+    landmarks: np.ndarray  # (k, d), float64.
     index: "LandmarkIndex"
 
     # Bytes per query.
@@ -121,27 +115,13 @@ class Centered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProductSearch:
-    """Search among candidates found by float32 products, for high dimension.
+    """Search among candidates found by float32 products, for high dimension."""
 
-    Attributes
-    ----------
-    landmarks : ndarray of shape (k, d)
-        float32 if that is exact, else float64.
-    norms : float64 ndarray of shape (k,)
-        Squared norms of the landmarks.
-    center : float64 ndarray of shape (d,)
-        A vector of float32 values near the mean of the landmarks.
-    rounded : float32 ndarray of shape (k, d)
-        The landmarks relative to the center.
-    rounded_norms : float64 ndarray of shape (k,)
-        Squared norms of `rounded`.
-    """
-
-    landmarks: np.ndarray
-    norms: np.ndarray
-    center: np.ndarray
-    rounded: np.ndarray
-    rounded_norms: np.ndarray
+    landmarks: np.ndarray  # (k, d), float32 if that is exact, else float64.
+    norms: np.ndarray  # Squared norms (k,) of the landmarks.
+    center: np.ndarray  # Vector (d,) of float32 values near the mean of the landmarks.
+    rounded: np.ndarray  # Landmarks (k, d) relative to the center, float32.
+    rounded_norms: np.ndarray  # Squared norms (k,) of `rounded`.
 
     @property
     def row_bytes(self) -> int:
@@ -319,21 +299,9 @@ def nearest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return exact nearest points, by a tree in low dimension and matrix products in high.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    queries : ndarray of shape (q, d)
-    m : int
-        Number of neighbors per query, at most n.
-    n_threads : int or None, default=None
-        Number of threads; ``None`` for all cores.
-
-    Returns
-    -------
-    distances : float64 ndarray of shape (q, m)
-        Computed from differences, so that duplicates are exactly 0 apart; in ascending order.
-    rows : int64 ndarray of shape (q, m)
-        Rows of the points; among equally distant points, lower rows come first.
+    Distances (q, m) from the queries (q, d) to points (n, d) are computed from differences, so that
+    duplicates are exactly 0 apart, and ascend. Among equally distant points, lower rows come first.
+    With ``n_threads=None``, all cores are used.
 
     Examples
     --------

@@ -37,10 +37,6 @@ class TreeIndex(NeighborIndex):
 
     It stores a copy of the points in the order of its buckets. With buckets of a sixteenth of the
     number of neighbors, few other points are read.
-
-    Attributes
-    ----------
-    tree : Tree
     """
 
     name = "tree"

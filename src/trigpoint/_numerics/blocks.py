@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -99,10 +99,6 @@ def thread_count(n_jobs: Any) -> int:
 # would take a tenth of its time.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
-# A forked process inherits the pools without their threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE_POOLS.clear)
-
 
 def thread_map(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
@@ -138,6 +134,9 @@ class _Blas:
     inside = 0
     controller: ThreadpoolController | None = None
     limiter: Any = None
+    # Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS. Otherwise
+    # the limits of all other threads would be ignored while that thread lives.
+    releases: ClassVar[list[Callable[[], None]]] = []
 
 
 @contextmanager
@@ -149,31 +148,40 @@ def one_blas_thread() -> Iterator[None]:
     it in the end.
     """
     with _Blas.lock:
-        if _Blas.inside == 0:
+        if _Blas.controller is None:
             # Finding the libraries takes longer than many products, so do it once.
-            _Blas.controller = _Blas.controller or ThreadpoolController()
+            _Blas.controller = ThreadpoolController()
+            found = _Blas.controller.lib_controllers
+            releases = [getattr(library, "clear_controlling_thread", None) for library in found]
+            _Blas.releases.extend(filter(None, releases))
+        if _Blas.inside == 0:
             _Blas.limiter = _Blas.controller.limit(limits=1, user_api="blas")
-            _let_others_limit(_Blas.controller)
+            for release in _Blas.releases:
+                release()
         _Blas.inside += 1
     try:
         yield
     finally:
         with _Blas.lock:
-            _Blas.inside -= 1
+            # A process forked meanwhile begins with 0.
+            _Blas.inside = max(0, _Blas.inside - 1)
             if _Blas.inside == 0:
                 _Blas.limiter.restore_original_limits()
-                assert _Blas.controller is not None
-                _let_others_limit(_Blas.controller)
+                for release in _Blas.releases:
+                    release()
 
 
-def _let_others_limit(controller: ThreadpoolController) -> None:
-    """Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS.
+def _forget_threads() -> None:
+    """Forget the pools and what threads hold: a forked process inherits them without threads."""
+    _IDLE_POOLS.clear()
+    _Blas.lock = threading.Lock()
+    if _Blas.inside:
+        _Blas.inside = 0
+        _Blas.limiter.restore_original_limits()
 
-    Otherwise the limits of all other threads would be ignored while that thread lives.
-    """
-    for library in controller.lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 # Called as report(stage, done, total).
@@ -209,24 +217,14 @@ def reporter(verbose: Any) -> Report:
 class Run:
     """Random numbers, threads, progress and timings of one call of `fit`.
 
-    Attributes
-    ----------
-    rng : Generator
-        The only source of randomness of the fit.
-    n_threads : int
-    report : callable
-        Called as ``report(stage, done, total)``.
-    source : Source
-        Source of the rows, for the rare stage that needs more rows than the pool.
-    seconds : dict
-        Duration of each stage.
+    `rng` is the only source of randomness of the fit. Progress is reported as ``report(stage, done,
+    total)``, and `seconds` is the duration of each stage.
     """
 
-    def __init__(self, random_state: Any, n_jobs: Any, verbose: Any, source: Any = None) -> None:
+    def __init__(self, random_state: Any, n_jobs: Any, verbose: Any) -> None:
         self.rng = as_generator(random_state)
         self.n_threads = thread_count(n_jobs)
         self.report = reporter(verbose)
-        self.source = source
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 

@@ -25,24 +25,15 @@ class DisconnectedGraphWarning(ParameterWarning):
 
 
 def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
-    """Return the shortest edges that join the components of a graph into one.
+    """Return the shortest edges (b, 2) that join the components of a graph into one.
 
     The bridges are a minimum spanning tree of the components, where the distance between two
     components is that of their closest points. It grows in Borůvka rounds [1]_: every component but
     the largest is joined to its nearest foreign point, ties going to the smaller indices, until one
     component is left. Memory is limited to blocks of rows; no k x k matrix is formed.
 
-    Parameters
-    ----------
-    adjacency : csr_array of shape (k, k)
-        The symmetric graph; every stored entry, even an explicit zero, is an edge.
-    points : ndarray of shape (k, d)
-        Coordinates of the vertices.
-
-    Returns
-    -------
-    bridges : int64 ndarray of shape (b, 2)
-        One edge less than the number of components; smaller index first, in lexicographic order.
+    Every stored entry of `adjacency` (k, k), even an explicit zero, is an edge. Bridges have the
+    smaller index first and are in lexicographic order.
 
     References
     ----------

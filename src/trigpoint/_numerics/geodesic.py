@@ -14,30 +14,12 @@ from trigpoint._numerics.gaussian import gaussian
 
 
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
-    """Return the geodesic distances between all points, approximated by a graph [1]_.
+    """Return the geodesic distances (n, n) between all points, approximated by a graph [1]_.
 
     Two points are joined by an edge if either is among the other's nearest neighbors; the distance
     is the length of the shortest path. Coincident points are one vertex of the graph: they are 0
-    apart and share their neighbors. A vertex has `n_neighbors`, or all other distinct points if
-    there are fewer.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    n_neighbors : int, default=10
-        Number of neighbors of each point in the graph: fewer follow the manifold more closely but
-        may leave the graph disconnected.
-
-    Returns
-    -------
-    distances : float64 ndarray of shape (n, n)
-        Symmetric, zero on the diagonal and finite.
-
-    Warns
-    -----
-    DisconnectedGraphWarning
-        If the graph is disconnected; its components are then joined by their shortest bridges.
+    apart and share their neighbors. If the graph is disconnected, its components are joined by
+    their shortest bridges, with a `DisconnectedGraphWarning`.
 
     References
     ----------
@@ -73,29 +55,6 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
     Unlike the Gaussian of Euclidean distances it need not be positive semidefinite. The samplers
     set its negative eigenvalues to zero, which gives the nearest positive semidefinite matrix in
     the Frobenius norm.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    bandwidth : float
-        Bandwidth (sigma) of the Gaussian.
-    n_neighbors : int, default=10
-        Neighbors of each point in the graph.
-
-    Returns
-    -------
-    K : float64 ndarray of shape (n, n)
-        Symmetric with a unit diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> geodesic_kernel(X, bandwidth=1.0, n_neighbors=1).round(3)
-    array([[1.   , 0.607, 0.135],
-           [0.607, 1.   , 0.607],
-           [0.135, 0.607, 1.   ]])
     """
     bandwidth = check_positive("bandwidth", bandwidth)
     distances = geodesic_distances(X, n_neighbors)

@@ -21,35 +21,19 @@ _MOST_YEARS = 200_000
 
 @dataclass(frozen=True)
 class Column:
-    """Encoded values of the sampled points.
-
-    Attributes
-    ----------
-    name : str
-    codes : uint16 or uint32 ndarray of shape (s,)
-        Numbers quantized between `low` and `high`, or positions in `labels`; the largest code means
-        a missing value.
-    low, high : float
-        Smallest and largest number; for dates, in milliseconds since 1970.
-    color_low, color_high : float
-        Values at the ends of the color scale.
-    unit : {"", "millisecond", "second", "minute", "day", "year"}
-        The finest unit in which dates are shown; empty for plain numbers.
-    labels : tuple of str or None
-        The distinct labels, those in the legend first; ``None`` for numbers.
-    n_colored : int
-        Number of labels with a color of their own.
-    """
+    """Encoded values of the sampled points."""
 
     name: str
+    # Numbers (s,) quantized between `low` and `high`, or positions in `labels`; the largest code of
+    # the type, uint16 or uint32, means a missing value.
     codes: np.ndarray
-    low: float = 0.0
-    high: float = 1.0
-    color_low: float = 0.0
+    low: float = 0.0  # Smallest number; for dates, in milliseconds since 1970.
+    high: float = 1.0  # Largest number.
+    color_low: float = 0.0  # Values at the ends of the color scale.
     color_high: float = 1.0
-    unit: str = ""
-    labels: tuple[str, ...] | None = None
-    n_colored: int = 0
+    unit: str = ""  # Finest unit in which dates are shown; empty for numbers.
+    labels: tuple[str, ...] | None = None  # Distinct labels, those in the legend first.
+    n_colored: int = 0  # Number of labels with a color of their own.
 
     @property
     def is_missing(self) -> np.ndarray:

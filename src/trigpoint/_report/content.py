@@ -17,7 +17,6 @@ from trigpoint._report.given import color_column, named_colors
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Things, Tiles, make_tiles, read_things
-from trigpoint._report.tried import tried_section
 from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -59,7 +58,7 @@ class Content:
     text: tuple[str, list[str]] | None
     edges: JudgedEdges | None
     quality: Quality | None
-    tried: str
+    tried: dict[str, str]
     parameters: dict[str, str]
     seconds: dict[str, float]
     versions: dict[str, str]
@@ -77,20 +76,10 @@ def gather(
     coordinates: Any = None,
     tried: Comparison | None = None,
 ) -> Content:
-    """Compute the content of a report about a fitted embedding.
+    """Compute the content of a report about a fitted embedding, with the options of `report`.
 
-    Parameters
-    ----------
-    subject : Subject
-    source : Source or None
-    color, images, text
-        Values of all points, as in the `report` method of estimators.
-    title : str or None, default=None
-    sample : int, default=40000
-        Maximum number of points to show individually.
-    coordinates : array-like, file or None, default=None
-        Coordinates of all points, if already computed.
-    tried : Comparison or None, default=None
+    `sample` is the maximum number of points to show individually, and `coordinates` are those of
+    all points, or a file of them, if already computed.
     """
     check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n
@@ -130,7 +119,7 @@ def gather(
         text=texts,
         edges=edges,
         quality=quality,
-        tried="" if tried is None else tried_section(tried, given),
+        tried={} if tried is None else tried.lines(),
         parameters=used_parameters(fitted),
         seconds=subject.seconds,
         versions=_versions(),

@@ -11,26 +11,11 @@ _MARGIN = 0.06
 
 
 class Grid:
-    """Two-dimensional histogram of points on a plane of the embedding.
+    """Two-dimensional histogram of points on the plane that the coordinates `axes` span.
 
-    Parameters
-    ----------
-    axes : (int, int)
-        The coordinates that span the plane.
-    landmarks, sample : ndarray of shape (k, l) and (s, l)
-        Coordinates of the landmarks and of some of the points, which determine the extent.
-    size : int
-        Cells per side.
-
-    Attributes
-    ----------
-    axes : (int, int)
-    low, high : ndarray of shape (2,)
-        Extent of the grid along each axis.
-    counts : int64 ndarray of shape (size, size)
-        Number of points in each cell; the first row has the smallest second coordinate.
-    outside : int
-        Number of points outside the grid.
+    Landmarks (k, l) and a sample (s, l) of the points determine its extent, from `low` (2,) to
+    `high` (2,). `counts` (size, size) are numbers of points in its cells, the first row with the
+    smallest second coordinate, and `outside` counts points that are in none.
     """
 
     def __init__(

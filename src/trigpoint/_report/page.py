@@ -91,7 +91,7 @@ def page(content: Content) -> str:
         "search_hint": _search_hint(content),
         "terms": "" if content.quality is None else _asset("terms.html"),
         "graph": _NO_GRAPH if content.edges is None else _asset("graph.html"),
-        "tried": content.tried,
+        "tried": _details("Methods compared", content.tried),
         "parameters": _details("Parameters", content.parameters),
         "seconds": _details(
             "Stages", {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}

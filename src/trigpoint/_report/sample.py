@@ -25,36 +25,16 @@ _SAMPLE_BYTES = 2**29
 
 @dataclass(frozen=True)
 class Sample:
-    """A uniform random sample of points, and the density of all points.
+    """A uniform random sample of points, and the density of all points."""
 
-    Attributes
-    ----------
-    n : int
-        Total number of points.
-    rows : int64 ndarray of shape (s,)
-        Row numbers of the sampled points, ascending.
-    points : ndarray or csr_array of shape (s, d)
-        Sampled points in Euclidean coordinates.
-    coordinates : float64 ndarray of shape (s, l)
-        Sampled points in the embedding.
-    cells : int64 ndarray of shape (s,)
-        Nearest landmark of each sampled point.
-    cell_sizes : int64 ndarray of shape (k,)
-        Number of points nearest to each landmark, extrapolated from the sample to all points.
-    covering_radius : float
-        Largest distance from a sampled point to its nearest landmark.
-    images : list of Grid
-        Densities of all points; empty if the sample includes all points.
-    """
-
-    n: int
-    rows: np.ndarray
-    points: Points
-    coordinates: np.ndarray
-    cells: np.ndarray
-    cell_sizes: np.ndarray
-    covering_radius: float
-    images: list[Grid]
+    n: int  # Total number of points.
+    rows: np.ndarray  # Row numbers (s,) of the sampled points, ascending.
+    points: Points  # Sampled points (s, d) in Euclidean coordinates.
+    coordinates: np.ndarray  # Sampled points (s, l) in the embedding, float64.
+    cells: np.ndarray  # Nearest landmark (s,) of each sampled point.
+    cell_sizes: np.ndarray  # Points nearest to each landmark (k,), extrapolated to all points.
+    covering_radius: float  # Largest distance from a sampled point to its nearest landmark.
+    images: list[Grid]  # Densities of all points; empty if the sample includes all points.
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns of the sampled points as a float64 array (s, q)."""
@@ -62,17 +42,9 @@ class Sample:
 
 
 def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = None) -> Sample:
-    """Draw a sample of the points, and compute the density of all points.
+    """Draw a sample of `size` points, and compute the density of all points.
 
-    Parameters
-    ----------
-    subject : Subject
-    source : Source
-        All points.
-    size : int
-        Number of points to draw.
-    coordinates : array-like, file or None, default=None
-        Coordinates of all points, if already computed.
+    `coordinates` are those of all points, or a file of them, if already computed.
     """
     n, columns = source.n, source.columns
     given = None if coordinates is None else _given(coordinates, n)

@@ -12,25 +12,13 @@ from trigpoint._sources import Source
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted embedding and what is needed to write its report.
+    """A fitted embedding and what is needed to write its report."""
 
-    Attributes
-    ----------
-    fitted : Fit
-    model : Model
-        Columns, space and extension, which together map rows to coordinates.
-    seconds : dict
-        Duration of each stage of the fit.
-    n_threads : int
-    progress : callable
-        Callback that receives progress.
-    """
-
-    fitted: Any
-    model: Any
-    seconds: dict[str, float]
+    fitted: Any  # The `Fit`.
+    model: Any  # Columns, space and extension, which together map rows to coordinates.
+    seconds: dict[str, float]  # Duration of each stage of the fit.
     n_threads: int
-    progress: Report
+    progress: Report  # Callback that receives progress.
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
         """Read rows, given in ascending order, as Euclidean coordinates."""

@@ -31,23 +31,13 @@ _ACROSS = 64
 
 @dataclass(frozen=True)
 class Things:
-    """Images and texts of all points.
+    """Images and texts of all points."""
 
-    Attributes
-    ----------
-    image_shape : tuple of int or None
-        Shape of the image formed by the columns of a point.
-    addresses : ndarray of shape (n,) or None
-        Paths or URLs of images.
-    texts : ndarray of shape (n,) or None
-    text_name : str
-        Display name of the texts.
-    """
-
+    # Shape of the image formed by the columns of a point.
     image_shape: tuple[int, ...] | None = None
-    addresses: np.ndarray | None = None
-    texts: np.ndarray | None = None
-    text_name: str = ""
+    addresses: np.ndarray | None = None  # Paths or URLs (n,) of images.
+    texts: np.ndarray | None = None  # Texts (n,).
+    text_name: str = ""  # Display name of the texts.
 
     def shown_addresses(self, rows: np.ndarray) -> list[str] | None:
         """Return the addresses of the images of some points."""
@@ -118,26 +108,13 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
 
 @dataclass(frozen=True)
 class Tiles:
-    """Thumbnails of some sampled points, followed by all landmarks, in one PNG image.
+    """Thumbnails of some sampled points, followed by all landmarks, in one PNG image."""
 
-    Attributes
-    ----------
-    points : int64 ndarray of shape (t,)
-        Positions in the sample of the points with an image.
-    n_landmarks : int
-        Number of landmark images; 0 if they do not fit.
-    height, width : int
-        Size of a tile in pixels.
-    across : int
-        Number of tiles per row of the PNG image.
-    png : bytes
-    """
-
-    points: np.ndarray
-    n_landmarks: int
-    height: int
+    points: np.ndarray  # Positions (t,) in the sample of the points with an image.
+    n_landmarks: int  # Number of landmark images; 0 if they do not fit.
+    height: int  # Size of a tile in pixels.
     width: int
-    across: int
+    across: int  # Number of tiles per row of the PNG image.
     png: bytes
 
 
@@ -146,15 +123,8 @@ def make_tiles(
 ) -> Tiles:
     """Create thumbnails of as many points as fit, if columns are pixels.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (p, d)
-        Candidate points.
-    places : int64 ndarray of shape (p,)
-        Positions of the candidates in the sample.
-    landmarks : ndarray of shape (k, d)
-    shape : tuple
-        Height and width of an image, optionally preceded or followed by its number of channels.
+    The candidates `rows` (p, d) are at these `places` (p,) in the sample. `shape` is height and
+    width of an image, optionally preceded or followed by its number of channels.
     """
     scale = _scale(rows)
     probed = _pictures(spread(rows, _PROBED), shape, scale)

@@ -5,7 +5,6 @@
 `refinement` improves landmarks after a draw.
 """
 
-from trigpoint._samplers.annealed import AnnealedDPP as AnnealedDPP
 from trigpoint._samplers.choice import CoincidingLandmarksWarning as CoincidingLandmarksWarning
 from trigpoint._samplers.choice import draw_landmarks as draw_landmarks
 from trigpoint._samplers.choice import pool_for as pool_for

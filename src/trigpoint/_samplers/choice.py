@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from trigpoint._common.checks import (
     check_count,
     check_magnitude,
+    check_rows,
     refuse_masked,
     refuse_non_finite,
     refuse_non_numbers,
@@ -63,18 +64,8 @@ def pool_for(
 ) -> Pool:
     """Read the pool to draw landmarks from; it includes landmarks given by row number.
 
-    Parameters
-    ----------
-    landmarks : None, int, "auto", sampler, index array, point array or ALL
-        As for the estimators.
-    source : Source
-    space : Space
-        Fitted here.
-    rng : Generator
-    default : int
-        Number of landmarks for ``None``.
-    per_landmark : int
-        Rows of the pool per landmark.
+    `landmarks` is as for the estimators, or `ALL`. The space is fitted. ``None`` stands for
+    `default` landmarks, and the pool has `per_landmark` rows for each.
     """
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
@@ -93,25 +84,12 @@ def pool_for(
 def draw_landmarks(
     landmarks: Any, pool: Pool, run: Run, default: int = DEFAULT_LANDMARKS, fewest: int = 2
 ) -> Landmarks:
-    """Return distinct landmarks for any value of the parameter `landmarks`.
+    """Return distinct landmarks for any value of the parameter `landmarks`, or for `ALL`.
 
-    Parameters
-    ----------
-    landmarks : None, int, "auto", sampler, index array, point array or ALL
-        As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
-    pool : Pool
-        The pool returned by `pool_for`.
-    run : Run
-    default : int
-        Number of landmarks for ``None``.
-    fewest : int
-        Minimum number of landmarks; an embedding needs two.
-
-    Returns
-    -------
-    Landmarks
-        Their `indices` are row numbers of X. If landmarks were dropped because they coincide with
-        others, a note says so.
+    A sampler is cloned; it may be any object that `Sampler` describes. The `pool` is from
+    `pool_for`, ``None`` stands for `default` landmarks, and `fewest` are needed: two for an
+    embedding. The `indices` of the result are row numbers of X. If landmarks were dropped because
+    they coincide with others, a note says so.
     """
     if landmarks is ALL or landmarks is ALL_THERE:
         return _all_rows(pool)
@@ -303,13 +281,7 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
 
 def _row_numbers(given: np.ndarray, n: int) -> np.ndarray:
     check_n_landmarks(len(given), n)
-    if given.min() < 0 or given.max() >= n:
-        raise ParameterValueError(
-            f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
-            f"{n - 1}",
-            "landmarks",
-        )
-    return given.astype(np.int64)
+    return check_rows("landmarks", given, n)
 
 
 def _given_points(given: np.ndarray, pool: Pool) -> Landmarks:

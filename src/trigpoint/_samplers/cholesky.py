@@ -152,30 +152,10 @@ class RPCholesky(Sampler):
 
 
 class PivotDraw:
-    """Draw of pivots in proportion to their residuals, with proposals by older residuals.
+    """Draw of `k` pivots in proportion to their residuals, with proposals by older residuals.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        The points.
-    kernel : callable
-        The Gaussian kernel between two arrays of points.
-    k : int
-        Number of landmarks to draw.
-    block_size : int
-        Number of proposals decided together.
-    n_threads : int
-
-    Attributes
-    ----------
-    rows : int64 ndarray of shape (t,)
-        Rows of the landmarks so far.
-    factor : LandmarkFactor
-        Cholesky factor of their kernel matrix.
-    n_proposals : int
-        Number of proposals decided.
-    n_passes : int
-        How often the residuals of all points were computed.
+    The `rows` of the landmarks so far belong to the Cholesky `factor` of their kernel matrix.
+    `n_proposals` were decided, and the residuals of all points were computed `n_passes` times.
     """
 
     def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
@@ -249,21 +229,8 @@ class PivotDraw:
 def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Accept, in order, candidates whose variance given those accepted is above their threshold.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (c, c)
-        Residual kernel of the candidates.
-    thresholds : ndarray of shape (c,)
-        Values that the variances must exceed.
-    most : int
-        Maximum number to accept.
-
-    Returns
-    -------
-    accepted : int64 ndarray of shape (a,)
-        Positions of the accepted candidates.
-    factor : ndarray of shape (a, a)
-        Lower Cholesky factor of their residual kernel.
+    `matrix` (c, c) is their residual kernel. At most `most` are accepted. Returns the positions of
+    the accepted candidates, and the lower Cholesky factor of their residual kernel.
     """
     variances = matrix.diagonal().copy()
     factor = np.empty((min(most, len(matrix)), len(matrix)))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import distinct_rows, sample_points
@@ -27,11 +28,8 @@ _CLOSE = 0.05
 class ErrorEstimate:
     """Estimate the error of a sampler for any number of landmarks.
 
-    Attributes
-    ----------
-    bandwidth : float
-    points : ndarray of shape (s, d)
-        The points to draw landmarks from, or a sample of them.
+    Landmarks are drawn from `points`, all of them or a sample, and `bandwidth` is that of the
+    kernel.
     """
 
     def __init__(
@@ -49,14 +47,16 @@ class ErrorEstimate:
         self._everywhere = n <= _MEASURED
         self._measured = sample_points(X, _MEASURED, rng)
         self.points = sample_points(X, _DRAWN_FROM, rng)
-        self._sampler = sampler.for_sample(len(self.points), pool.n, self.bandwidth)
+        self._n, self._sampler = pool.n, clone(sampler)
+        if getattr(sampler, "kernel_bandwidth", 0) is None:
+            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Return the relative trace error with `count` landmarks, and its standard error."""
         # The same random stream for every count, so that errors differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         # A separate pool: an index that suits one landmark is slow for a thousand.
-        chosen = self._sampler.select(Pool(self.points))
+        chosen = self._sampler.select(Pool(self.points, self._n))
         blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
         deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))

@@ -113,10 +113,6 @@ def landmark_curve(
     -------
     LandmarkCurve
 
-    See Also
-    --------
-    trigpoint.plot.landmark_curve : Plots it.
-
     Examples
     --------
     >>> import trigpoint as tp

@@ -35,14 +35,7 @@ NEIGHBORS_KEPT = 2**24
 
 
 class Repulsion:
-    """Logarithm of a repulsion function of squared distances.
-
-    Parameters
-    ----------
-    repulsion : {"welsch", "sin2"} or callable
-        As for `EfficientDPP`.
-    bandwidth : float
-    """
+    """Logarithm of a repulsion function of squared distances, as for `EfficientDPP`."""
 
     def __init__(self, repulsion: Any, bandwidth: float) -> None:
         self.name = repulsion
@@ -70,16 +63,10 @@ class Repulsion:
 
 
 class Proposals:
-    """Rows drawn in proportion to a snapshot of the weights, or uniformly.
+    """Rows out of `n`, drawn uniformly or in proportion to a snapshot of the weights.
 
     Weights are rounded up to integers, whose sums are exact. Proposing a row a little too often
     does no harm, since it is accepted relative to the weight it was proposed with.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    log_weights : ndarray of shape (n,) or None, default=None
     """
 
     def __init__(self, n: int, log_weights: np.ndarray | None = None) -> None:
@@ -106,24 +93,12 @@ class Proposals:
 
 
 class Decided(NamedTuple):
-    """Decisions on a batch of proposals.
+    """Decisions on a batch of proposals."""
 
-    Attributes
-    ----------
-    used : int
-        Number of proposals decided, from the first on.
-    accepted : int64 ndarray
-        Positions of the accepted proposals.
-    found : Neighborhoods
-        Neighborhoods of the accepted proposals.
-    few : bool
-        Whether acceptance is so rare that more proposals should be drawn at once.
-    """
-
-    used: int
-    accepted: np.ndarray
-    found: Neighborhoods
-    few: bool
+    used: int  # Number of proposals decided, from the first on.
+    accepted: np.ndarray  # Positions of the accepted proposals.
+    found: Neighborhoods  # Neighborhoods of the accepted proposals.
+    few: bool  # Whether acceptance is so rare that more proposals should be drawn at once.
 
 
 class Race:
@@ -174,12 +149,7 @@ class Race:
 class Windows:
     """Proposals decided in windows, by weights computed from the landmarks drawn so far.
 
-    Parameters
-    ----------
-    index, k, m, repulsion, n_threads
-        As for `LandmarkDraw`.
-    found : list of Neighborhoods
-        Neighborhoods of the landmarks drawn so far; the draw appends to it.
+    The draw appends their neighborhoods to `found`; other parameters are as for `LandmarkDraw`.
     """
 
     def __init__(
@@ -257,33 +227,14 @@ class Windows:
 class LandmarkDraw:
     """A draw of `k` landmarks by Algorithm 2; iterating over it yields rows as they are accepted.
 
-    Weights only ever shrink, so rejection is exact: a proposal from older weights is accepted with
-    a probability that is the ratio of its current weight to the older one. Each proposal takes two
-    numbers from one stream, and proposals are decided in order, so the landmarks are the same for
-    any index, any number of threads and any number of queries at once.
+    Each landmark repels the `m` nearest points, including itself. Weights only ever shrink, so
+    rejection is exact: a proposal from older weights is accepted with a probability that is the
+    ratio of its current weight to the older one. Each proposal takes two numbers from one stream,
+    and proposals are decided in order, so the landmarks are the same for any index, any number of
+    threads and any number of queries at once.
 
-    Parameters
-    ----------
-    index : NeighborIndex
-        Index of the points to draw from.
-    k : int
-        Number of landmarks.
-    m : int
-        Number of points that each landmark repels, including itself.
-    repulsion : Repulsion
-    rng : Generator
-    n_threads : int, default=1
-
-    Attributes
-    ----------
-    n_drawn : int
-        Landmarks drawn so far.
-    n_proposals : int
-        Proposals decided so far.
-    found : list of Neighborhoods
-        Neighborhoods of the landmarks drawn so far, with their members unless these are many.
-    decider : Race or Windows
-        Accepts or rejects proposals.
+    `n_drawn` landmarks and `n_proposals` proposals have been decided so far. `found` lists the
+    neighborhoods of the landmarks, with their members unless these are many.
     """
 
     def __init__(
@@ -314,7 +265,15 @@ class LandmarkDraw:
         numbers = np.empty((0, 2))
         while self.n_drawn < self._k:
             if rejected == patience:
-                proposals, rejected = self._weighted_proposals(), 0
+                weights = decider.log_weights
+                if weights.max() == -np.inf:
+                    raise ParameterValueError(
+                        f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each "
+                        f"of the {self._n} points coincides with a landmark or has zero weight; "
+                        f"choose n_landmarks <= {self.n_drawn} or remove duplicated points",
+                        "n_landmarks",
+                    )
+                proposals, rejected = Proposals(self._n, weights), 0
                 # The first new proposals are accepted, and repel many of the others.
                 size = decider.fewest
             if len(numbers) < size:
@@ -344,15 +303,3 @@ class LandmarkDraw:
             self.found[:] = [replace(some, members=None) for some in self.found]
         members = found.members if self._keeps_members else None
         self.found.append(replace(found, members=members, bounds=None))
-
-    def _weighted_proposals(self) -> Proposals:
-        """Return proposals in proportion to the current weights."""
-        log_weights = self.decider.log_weights
-        if log_weights.max() == -np.inf:
-            raise ParameterValueError(
-                f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "
-                f"{self._n} points coincides with a landmark or has zero weight; choose "
-                f"n_landmarks <= {self.n_drawn} or remove duplicated points",
-                "n_landmarks",
-            )
-        return Proposals(self._n, log_weights)

@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -182,7 +182,10 @@ class EfficientDPP(Sampler):
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
-        self.bandwidth_ = self._radius(index, k, m, np.random.default_rng(pilot_seed))
+        if self.bandwidth is None:
+            self.bandwidth_ = usual_radius(index, k, m, np.random.default_rng(pilot_seed))
+        else:
+            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
@@ -223,13 +226,6 @@ class EfficientDPP(Sampler):
             return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
         return check_n_landmarks(self.n_landmarks, pool.points.shape[0]), None
 
-    def _radius(self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
-        """Return the bandwidth of the repulsion: by default, the usual radius of a neighborhood."""
-        if self.bandwidth is not None:
-            return check_positive("bandwidth", self.bandwidth)
-        low, high = _PILOT_QUERIES
-        return neighborhood_radius(index, m, min(high, max(low, k // _LANDMARKS_PER_PILOT)), rng)
-
     def _scaled_neighbors(self, size: int, n: int) -> int:
         """Scale `n_neighbors` from all `n` points to the `size` points of a pool."""
         why = f"the data has {n} points"
@@ -265,28 +261,14 @@ class EfficientDPP(Sampler):
         size = check_count("pool", self.pool, low=low, why="as many as n_landmarks")
         return draw_pool(source, space, k, rng, size=size)
 
-    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
-        """Return a copy that draws from a sample of the points as this one would from all of them.
 
-        Neighborhoods of the same radius hold fewer points of the sample.
-        """
-        copy = super().for_sample(n_sampled, n_points, kernel_bandwidth)
-        if self.kernel_bandwidth is None:
-            copy.set_params(kernel_bandwidth=kernel_bandwidth)
-        if self.n_neighbors is not None:
-            m = check_count("n_neighbors", self.n_neighbors, high=n_points)
-            copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
-        return copy
-
-
-def neighborhood_radius(
-    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
-) -> float:
+def usual_radius(index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
     """Return the median distance from a point to its `m`-th neighbor, over a few random points.
 
     If all neighbors coincide with their point, search more of them.
     """
-    n = index.points.shape[0]
+    n, (low, high) = index.points.shape[0], _PILOT_QUERIES
+    n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
     while True:
         rows = rng.choice(n, min(n, n_queries), replace=False)
         # If most points coincide, so do most queries, and duplicates take longest to search.

@@ -16,20 +16,11 @@ from trigpoint._numerics.geodesic import geodesic_kernel
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error.
+    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error."""
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (r,)
-        The positive eigenvalues of L, in ascending order; r is its numerical rank.
-    basis : ndarray of shape (n, r) or (q, r)
-        Eigenvectors of L, or of its dual ``factor.T @ factor`` when a `factor` is given.
-    factor : ndarray of shape (n, q) or None
-        A matrix with ``L = factor @ factor.T``.
-    """
-
-    eigenvalues: np.ndarray
-    basis: np.ndarray
+    eigenvalues: np.ndarray  # Positive eigenvalues (r,) of L, ascending; r is its numerical rank.
+    basis: np.ndarray  # Eigenvectors (n, r) of L, or (q, r) of its dual ``factor.T @ factor``.
+    # A matrix (n, q) with ``L = factor @ factor.T``, if there is one.
     factor: np.ndarray | None = None
 
     def eigenvectors(self, chosen: np.ndarray) -> np.ndarray:
@@ -52,6 +43,8 @@ def make_ensemble(
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     check_count("n_neighbors", n_neighbors)
+    if kernel != "linear":
+        check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
     # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. One
     # thread gives the same draw everywhere.
     with one_blas_thread():
@@ -59,22 +52,12 @@ def make_ensemble(
             X = np.asarray(X, dtype=np.float64)
             check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
             return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
-        K = kernel_matrix(X, kernel=kernel, bandwidth=bandwidth, n_neighbors=n_neighbors, rng=rng)
-        return decompose_dual(cholesky_factor(K)) if kernel == "gaussian" else decompose(K)
-
-
-def kernel_matrix(
-    X: np.ndarray, *, kernel: Any, bandwidth: Any, n_neighbors: Any, rng: np.random.Generator
-) -> np.ndarray:
-    """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
-    check_choice("kernel", kernel, ("gaussian", "geodesic"))
-    check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
-    # Another memory order would round sums differently, and other rows would be drawn.
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    sigma = resolve_bandwidth(bandwidth, X, rng)
-    if kernel == "geodesic":
-        return geodesic_kernel(X, sigma, n_neighbors)
-    return gaussian_kernel(X, sigma)
+        # Another memory order would round sums differently, and other rows would be drawn.
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        sigma = resolve_bandwidth(bandwidth, X, rng)
+        if kernel == "geodesic":
+            return decompose(geodesic_kernel(X, sigma, n_neighbors))
+        return decompose_dual(cholesky_factor(gaussian_kernel(X, sigma)))
 
 
 def decompose(L: np.ndarray) -> Ensemble:
@@ -134,70 +117,31 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
         )
 
 
-class ProjectedRows:
-    """Norms of the rows B_i of an orthonormal V as Algorithm 1 projects them.
-
-    Projecting every row onto the complement of a chosen one, with direction e, lowers ``|B_j|^2``
-    by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are stored, and a
-    step costs O(n m).
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, m)
-        Orthonormal columns.
-
-    Attributes
-    ----------
-    norms : ndarray of shape (n,)
-        Squared norms of the rows after the projections so far.
-    """
-
-    def __init__(self, V: np.ndarray) -> None:
-        self.rows = np.ascontiguousarray(V)
-        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
-        self._directions = np.empty((V.shape[1], V.shape[1]))
-        self._n_directions = 0
-
-    def draw(self, rng: np.random.Generator) -> int:
-        """Draw a row with probability proportional to its squared norm."""
-        cumulated = np.cumsum(self.norms)
-        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
-        return int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
-
-    def project_out(self, i: int) -> None:
-        """Project all rows onto the orthogonal complement of the projected row `i`."""
-        past = self._directions[: self._n_directions]
-        direction = self.rows[i]
-        # Twice is enough; once is not if little of the row is left.
-        for _ in range(2):
-            direction = direction - (past @ direction) @ past
-        direction = direction / np.sqrt(direction @ direction)
-        self._directions[self._n_directions] = direction
-        self._n_directions += 1
-        self.norms -= np.square(self.rows @ direction)
-        np.maximum(self.norms, 0, out=self.norms)
-        # Zero up to rounding, and exactly zero so that no point is drawn twice.
-        self.norms[i] = 0
-
-
 def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw as many rows as `V` has columns: the second loop of Algorithm 1.
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, m)
-        Orthonormal columns, the chosen eigenvectors.
-    rng : numpy.random.Generator
-        The source of randomness.
+    The columns of `V` (n, m) are orthonormal, the chosen eigenvectors. Returns distinct rows (m,)
+    in the order drawn; a set J has probability ``det(V_J)^2``.
 
-    Returns
-    -------
-    indices : int64 ndarray of shape (m,)
-        Distinct rows in the order drawn; a set J has probability ``det(V_J)^2``.
+    Projecting every row B_j onto the complement of a chosen one, with direction e, lowers
+    ``|B_j|^2`` by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are
+    stored, and a step costs O(n m).
     """
-    projected = ProjectedRows(V)
-    indices = np.empty(V.shape[1], dtype=np.int64)
-    for step in range(len(indices)):
-        indices[step] = projected.draw(rng)
-        projected.project_out(indices[step])
+    rows, m = np.ascontiguousarray(V), V.shape[1]
+    norms = np.einsum("ij,ij->i", rows, rows)
+    directions, indices = np.empty((m, m)), np.empty(m, dtype=np.int64)
+    for step in range(m):
+        cumulated = np.cumsum(norms)
+        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
+        i = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        past, direction = directions[:step], rows[i]
+        # Twice is enough; once is not if little of the row is left.
+        for _ in range(2):
+            direction = direction - (past @ direction) @ past
+        directions[step] = direction / np.sqrt(direction @ direction)
+        norms -= np.square(rows @ directions[step])
+        np.maximum(norms, 0, out=norms)
+        # Zero up to rounding, and exactly zero so that no point is drawn twice.
+        norms[i] = 0
+        indices[step] = i
     return indices

@@ -21,8 +21,7 @@ class ExactDPP(Sampler):
 
     With a given number of landmarks k, this is the k-DPP: among the sets of k points, J has
     probability ``det(L_J) / e_k(L)``, where ``e_k`` is the k-th elementary symmetric polynomial of
-    the eigenvalues, the sum of the determinants of all such sets [4]_. This is volume sampling,
-    ``s = 1`` in `AnnealedDPP`.
+    the eigenvalues, the sum of the determinants of all such sets [4]_. This is volume sampling.
 
     A draw is Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3 + n k^2) time and O(n^2)
     memory (except for the linear kernel): use `EfficientDPP` beyond about 10,000 points.
@@ -50,10 +49,6 @@ class ExactDPP(Sampler):
         Rows of the landmarks, in the order drawn.
     landmarks_ : ndarray of shape (k, d)
         Their coordinates.
-
-    See Also
-    --------
-    AnnealedDPP : Powers of the determinant, without an n x n matrix.
 
     References
     ----------
@@ -115,23 +110,11 @@ def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
 
 
 def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
-    """Return the logarithms of the elementary symmetric polynomials of positive `values`.
+    """Return the logarithms of the elementary symmetric polynomials of positive `values` (r,).
 
     Logarithms neither overflow nor underflow: for 5,000 eigenvalues, e_200 may exceed 10^500. All
-    terms are positive, so nothing cancels.
-
-    Parameters
-    ----------
-    values : ndarray of shape (r,)
-        Positive numbers.
-    degree : int
-        The highest degree, k.
-
-    Returns
-    -------
-    table : ndarray of shape (r + 1, k + 1)
-        ``table[i, l]`` is the logarithm of the polynomial of degree l of the first i values;
-        minus infinity where l > i.
+    terms are positive, so nothing cancels. ``table[i, l]`` of the result (r + 1, degree + 1) is the
+    polynomial of degree l of the first i values; minus infinity where l > i.
 
     Examples
     --------

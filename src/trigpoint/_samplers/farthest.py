@@ -137,15 +137,7 @@ class _SparseTraversal:
 
 
 class _Traversal:
-    """Farthest point traversal with a tree.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    n_threads : int
-        Number of threads.
-    """
+    """Farthest point traversal with a tree."""
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
         from trigpoint._kernels.distances import uncovered

@@ -13,15 +13,11 @@ _MOST_WASTED = 4
 
 
 class NearestLandmark:
-    """Squared distance of every point to the nearest landmark so far.
+    """Squared distance of every point to the nearest landmark so far, in `squares` (n,).
 
     Distances are computed from differences, so points that coincide with a landmark get exactly 0.
     In high dimension, where differences take several times as long as a product, a product first
     finds the points to which the new landmark may be nearest: few, if there are many landmarks.
-
-    Attributes
-    ----------
-    squares : float64 ndarray of shape (n,)
     """
 
     def __init__(self, X: Points) -> None:

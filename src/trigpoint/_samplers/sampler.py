@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from trigpoint._common.checks import as_generator, check_count
@@ -99,20 +99,6 @@ class Sampler(BaseEstimator, ABC):
     ) -> Pool:
         """Read the pool that this sampler draws from."""
         return draw_pool(source, space, planned_landmarks(self), rng, per_landmark=per_landmark)
-
-    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
-        """Return a copy that draws from a sample of the points as this one would from all of them.
-
-        Parameters
-        ----------
-        n_sampled, n_points : int
-            Number of points in the sample, and in the data.
-        kernel_bandwidth : float
-            Bandwidth of the kernel whose error will be measured.
-        """
-        del n_sampled, n_points, kernel_bandwidth
-        copy: Self = clone(self)
-        return copy
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

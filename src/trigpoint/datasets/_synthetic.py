@@ -1,6 +1,5 @@
 """Samples from surfaces with known geometry."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 # Temporary memory per point while its block is generated: about ten float64 numbers.
 _BYTES_PER_POINT = 80
 
-# Beyond this angle, the arc lengths of neighboring points differ only in the last digits.
-_LAST_ANGLE = 1e6
+# First and last angle of the roll, and its height before scaling.
+_ANGLES = 1.5 * np.pi, 4.5 * np.pi
+_HEIGHT = 21.0
 
 
 def make_swiss_roll(
@@ -22,17 +22,15 @@ def make_swiss_roll(
     *,
     noise: float = 0.0,
     sampling: str = "arc-length",
-    t_range: tuple[float, float] = (1.5 * np.pi, 4.5 * np.pi),
-    height: float = 21.0,
     scale: float = 1.0,
     dtype: DTypeLike = np.float64,
     random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw points from a Swiss roll, a rectangle rolled up along an Archimedean spiral [1]_.
 
-    A point at angle ``t`` and height ``h`` is ``(t cos t, h, t sin t) * scale``. Rolling neither
-    stretches nor tears, so Euclidean distances in `intrinsic` are the true geodesic distances on
-    the roll.
+    A point at angle ``t``, from 1.5 pi to 4.5 pi, and height ``h``, up to 21, is
+    ``(t cos t, h, t sin t) * scale``. Rolling neither stretches nor tears, so Euclidean distances
+    in `intrinsic` are the true geodesic distances on the roll.
 
     Parameters
     ----------
@@ -44,10 +42,6 @@ def make_swiss_roll(
     sampling : {"arc-length", "angle"}
         ``"arc-length"`` draws uniformly on the surface. ``"angle"`` draws uniformly in ``t``, as
         scikit-learn does, which makes the inner turns denser than the outer ones.
-    t_range : pair of float
-        First and last angles, in radians, within ``[0, 1e6]``.
-    height : float
-        Height of the roll, before scaling.
     scale : float
         Factor applied to all lengths.
     dtype : dtype
@@ -81,13 +75,11 @@ def make_swiss_roll(
     n_samples = check_count("n_samples", n_samples)
     noise = check_positive("noise", noise, zero=True)
     check_choice("sampling", sampling, ("arc-length", "angle"))
-    first, last = _check_angles(t_range)
-    height = check_positive("height", height)
     scale = check_positive("scale", scale)
     dtype = _check_dtype(dtype)
 
     along, across, jitter = as_generator(random_state).spawn(3)
-    start, end = _arc_length(np.array([first, last]))
+    start, end = _arc_length(np.array(_ANGLES))
     X = np.empty((n_samples, 3), dtype)
     intrinsic = np.empty((n_samples, 2), dtype)
     for rows in row_blocks(n_samples, block_rows(_BYTES_PER_POINT)):
@@ -96,9 +88,9 @@ def make_swiss_roll(
             s = along.uniform(start, end, size)
             t = _angle(s)
         else:
-            t = along.uniform(first, last, size)
+            t = along.uniform(*_ANGLES, size)
             s = _arc_length(t)
-        h = across.uniform(0.0, height * scale, size)
+        h = across.uniform(0.0, _HEIGHT * scale, size)
         X[rows, 0] = scale * t * np.cos(t)
         X[rows, 1] = h
         X[rows, 2] = scale * t * np.sin(t)
@@ -224,20 +216,3 @@ def _check_dtype(dtype: DTypeLike) -> np.dtype:
         message = f"dtype={checked} cannot hold the values"
         raise ParameterValueError(f"{message}: choose np.float32 or np.float64", "dtype")
     return checked
-
-
-def _check_angles(t_range: Any) -> tuple[float, float]:
-    """Check and return the first and the last angle."""
-    ends = tuple(t_range) if isinstance(t_range, (tuple, list, np.ndarray)) else ()
-    if len(ends) != 2 or not all(isinstance(end, Real) for end in ends):
-        raise ParameterTypeError(
-            f"t_range must be a pair of numbers (low, high), got {short(t_range)}", "t_range"
-        )
-    first, last = float(ends[0]), float(ends[1])
-    if not 0 <= first < last <= _LAST_ANGLE:
-        raise ParameterValueError(
-            f"t_range={(first, last)!r} is out of range: choose finite angles low < high from 0 to "
-            f"{_LAST_ANGLE:g}",
-            "t_range",
-        )
-    return first, last

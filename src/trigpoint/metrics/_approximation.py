@@ -6,20 +6,12 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_bool, check_count, check_dense, check_positive
-from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.residual.factor import nystrom_rows, unexplained_variances
 from trigpoint.metrics._checks import as_landmarks, as_matrix
 
 
-def nystrom_error(
-    X: Any,
-    landmarks: Any,
-    bandwidth: float,
-    *,
-    relative: bool = False,
-    block_bytes: int = BLOCK_BYTES,
-) -> float:
+def nystrom_error(X: Any, landmarks: Any, bandwidth: float, *, relative: bool = False) -> float:
     """Trace-norm error of the Nystrom approximation of the Gaussian kernel (equation 1).
 
     ``tr(K) - tr(K_XJ pinv(K_JJ) K_JX)``, where J are the landmarks: the sum over all points of
@@ -36,8 +28,6 @@ def nystrom_error(
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     relative : bool, default=False
         Divide by ``tr(K) = n``, so that the error ranges from 0 (exact) to 1 (nothing explained).
-    block_bytes : int, default=16 MiB
-        Size of the block of the n x k kernel matrix held in memory at a time.
 
     Returns
     -------
@@ -51,13 +41,13 @@ def nystrom_error(
 
     Notes
     -----
-    Everything is computed in float64. The pseudo-inverse comes from a Cholesky factorization of
-    ``K_JJ`` with diagonal pivoting, truncated at a squared distance of 1e-15 from the span of the
-    earlier landmarks (the kernel of a point with itself is 1). The rounding errors of eigenvalues
-    would be relative to the largest eigenvalue, those of pivots are relative to 1. The result is
-    accurate to about six digits for condition numbers of ``K_JJ`` up to 1e13. Beyond 1e15, float64
-    cannot represent the whole span of crowded landmarks; the remainder is dropped, and the error is
-    larger than in exact arithmetic.
+    Everything is computed in float64, in blocks of 16 MiB of the kernel matrix. The pseudo-inverse
+    comes from a Cholesky factorization of ``K_JJ`` with diagonal pivoting, truncated at a squared
+    distance of 1e-15 from the span of the earlier landmarks (the kernel of a point with itself is
+    1). The rounding errors of eigenvalues would be relative to the largest eigenvalue, those of
+    pivots are relative to 1. The result is accurate to about six digits for condition numbers of
+    ``K_JJ`` up to 1e13. Beyond 1e15, float64 cannot represent the whole span of crowded landmarks;
+    the remainder is dropped, and the error is larger than in exact arithmetic.
 
     Examples
     --------
@@ -71,10 +61,9 @@ def nystrom_error(
     X = as_matrix("X", X)
     points, rows = as_landmarks(X, landmarks)
     bandwidth = check_positive("bandwidth", bandwidth)
-    block_bytes = check_count("block_bytes", block_bytes)
     check_bool("relative", relative)
     error = 0.0
-    for block, variances in unexplained_variances(X, points, bandwidth, block_bytes):
+    for block, variances in unexplained_variances(X, points, bandwidth):
         if rows is not None:
             # Landmarks have zero error, except for rounding.
             variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0

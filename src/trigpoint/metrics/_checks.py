@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from trigpoint._common.checks import as_array, check_magnitude
+from trigpoint._common.checks import as_array, check_magnitude, check_rows
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 
@@ -72,13 +72,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
             f"{given.dtype} of shape {given.shape}",
             "landmarks",
         )
-    if given.min() < 0 or given.max() >= len(X):
-        raise ParameterValueError(
-            f"landmarks has row numbers from {given.min()} to {given.max()}: choose them from 0 "
-            f"to {len(X) - 1} (X has {len(X)} points)",
-            "landmarks",
-        )
-    rows = given.astype(np.int64)
+    rows = check_rows("landmarks", given, len(X))
     return X[rows], rows
 
 

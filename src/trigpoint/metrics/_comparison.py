@@ -67,18 +67,19 @@ class Comparison:
         return {attempt.method: attempt.score for attempt in self.attempts}
 
     def __repr__(self) -> str:
-        lines = self._lines()
+        lines = self.lines()
         width = max(map(len, lines))
         table = [f"  {name:<{width}}  {value}" for name, value in lines.items()]
         return "\n".join([f"{self._verdict()}:", *table])
 
     def _repr_html_(self) -> str:
-        return html_table(self._verdict(), self._lines())
+        return html_table(self._verdict(), self.lines())
 
     def _verdict(self) -> str:
         points = f"{self.n_fitted:,} of {self.n_points:,} points"
         return f"{self.attempts[0].method} keeps most, on {points}"
 
-    def _lines(self) -> dict[str, str]:
+    def lines(self) -> dict[str, str]:
+        """Return the scores, and why methods could not be fitted, as text, by method."""
         scores = self.scores | {"PCA, for comparison": self.pca_score}
         return {name: f"{score:.3f}" for name, score in scores.items()} | self.failures

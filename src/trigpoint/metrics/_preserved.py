@@ -49,18 +49,10 @@ class Preserved:
 def compare_neighborhoods(
     X: np.ndarray, Y: np.ndarray, n_queries: int, n_threads: int = 1
 ) -> Preserved:
-    """Compare the neighborhoods of the first points of a sample in `X` with those in `Y`.
+    """Compare the neighborhoods of the first `n_queries` points of a sample in `X` and `Y`.
 
-    Parameters
-    ----------
-    X : ndarray of shape (r, d)
-        A sample of points, in random order, because ties go to earlier points.
-    Y : ndarray of shape (r, l)
-        Coordinates of the points in the embedding.
-    n_queries : int
-        Number of neighborhoods to compare, those of the first points.
-    n_threads : int, default=1
-        Number of threads, which does not affect the result.
+    The points `X` (r, d) are in random order, because ties go to earlier points, and `Y` (r, l) are
+    their coordinates in the embedding.
 
     Notes
     -----

@@ -56,17 +56,7 @@ def knn_accuracy(
 
 
 def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1) -> np.ndarray:
-    """Predict labels from nearest neighbors.
-
-    Parameters
-    ----------
-    train, train_labels, test, n_neighbors
-        As for `knn_accuracy`.
-
-    Returns
-    -------
-    labels : ndarray of shape (t,)
-    """
+    """Predict labels (t,) from nearest neighbors, with the parameters of `knn_accuracy`."""
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
         raise ParameterValueError(

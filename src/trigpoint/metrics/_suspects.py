@@ -31,18 +31,10 @@ _TYPICALLY_SHARED = 3
 
 @dataclass(frozen=True)
 class JudgedEdges:
-    """The edges of a landmark graph, each once.
+    """The edges of a landmark graph, each once."""
 
-    Attributes
-    ----------
-    ends : int64 ndarray of shape (e, 2)
-        Pairs of landmarks, the lower one first, in ascending order.
-    kinds : uint8 ndarray of shape (e,)
-        `ORDINARY`, `SHORTCUT` (suspected) or `BRIDGE`.
-    """
-
-    ends: np.ndarray
-    kinds: np.ndarray
+    ends: np.ndarray  # Pairs (e, 2) of landmarks, the lower one first, in ascending order.
+    kinds: np.ndarray  # `ORDINARY`, `SHORTCUT` (suspected) or `BRIDGE` (e,), uint8.
 
     def count(self, kind: int) -> int:
         """Return the number of edges of one kind."""
@@ -72,12 +64,6 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
       least three.
 
     No edge of a complete graph is suspected, because it contains edges of any length by design.
-
-    Parameters
-    ----------
-    graph : LandmarkGraph
-    landmarks : Landmarks
-        Landmarks with or without covariances.
     """
     left, right = triu(graph.lengths, 1).nonzero()
     order = np.lexsort((right, left))

@@ -16,20 +16,11 @@ _CLASSES_PER_COLUMN = 20
 
 @dataclass(frozen=True)
 class Coloring:
-    """Values that determine the colors of points, and their meaning.
+    """Values that determine the colors of points, and their meaning."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        Numbers (float64, NaN where missing), or class codes.
-    cmap : Colormap
-    names : tuple of str or None
-        Names of the classes; ``None`` for numbers.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # Numbers (n,), float64 and NaN where missing, or class codes.
     cmap: Any
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # Names of the classes; None for numbers.
 
     def take(self, rows: np.ndarray) -> Self:
         """Return the coloring of some of the points; classes keep their colors."""

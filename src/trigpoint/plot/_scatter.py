@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.checks import check_rows
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension
@@ -167,10 +168,5 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
             landmarks,
             "a 1-D array of row numbers, a 2-D array of coordinates, or a fitted estimator",
         )
-    if marks.min() < 0 or marks.max() >= len(values):
-        raise ParameterValueError(
-            f"landmarks has rows from {marks.min()} to {marks.max()}: choose rows from 0 to "
-            f"{len(values) - 1} or pass the estimator",
-            "landmarks",
-        )
+    marks = check_rows("landmarks", marks, len(values))
     return values[marks][:, check_plane(plane, values.shape[1])]

@@ -13,17 +13,10 @@ from trigpoint._common.labels import are_classes, is_missing, natural_order
 
 @dataclass(frozen=True)
 class Given:
-    """Values to color by.
+    """Values to color by."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-    order : tuple of str or None
-        The labels in user-defined order; ``None`` if unordered.
-    """
-
-    values: np.ndarray
-    order: tuple[str, ...] | None = None
+    values: np.ndarray  # One per point (n,).
+    order: tuple[str, ...] | None = None  # The labels in user-defined order; None if unordered.
 
     def take(self, rows: np.ndarray) -> Self:
         """Return the values of some of the points."""

@@ -23,51 +23,22 @@ SINGULAR = 1e-11
 
 
 class Tables(NamedTuple):
-    """Tables of b landmarks and c candidates, see `_kernels.pivoting`.
+    """Tables of b landmarks and c candidates, see `_kernels.pivoting`."""
 
-    Attributes
-    ----------
-    A : ndarray of shape (b + c, b + c)
-    H : ndarray of shape (b + c, b + c)
-    weights : ndarray of shape (k, c)
-        Weights with which the landmarks predict the candidates.
-    residuals : ndarray of shape (s, c) or (0, c)
-        Residuals of the candidates' kernel functions at the measured points, if kept.
-    """
-
-    A: np.ndarray
-    H: np.ndarray
-    weights: np.ndarray
+    A: np.ndarray  # (b + c, b + c).
+    H: np.ndarray  # (b + c, b + c).
+    weights: np.ndarray  # Weights (k, c) with which the landmarks predict the candidates.
+    # Residuals (s, c) of the candidates' kernel functions at the measured points, if kept.
     residuals: np.ndarray
 
 
 class ExchangeableInverse:
     """Inverse of the landmarks' kernel matrix, with predictions at measured points.
 
-    Landmarks, candidates and measured points are arguments of the kernel: arrays of coordinates, or
-    row numbers.
-
-    Parameters
-    ----------
-    points : ndarray of shape (s, d) or (s,)
-        Points at which the trace error is measured, for a kernel of diagonal 1; may be empty.
-    landmarks : ndarray of shape (k, d) or (k,)
-    kernel : callable
-        The kernel matrix between two such arrays.
-    n_threads : int
-
-    Attributes
-    ----------
-    points : ndarray
-    landmarks : ndarray
-        The current landmarks.
-    unexplained : ndarray of shape (s,)
-        Variance of each measured point given the initial landmarks: its share of the trace error.
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        If the kernel matrix of the landmarks is numerically singular.
+    The trace error is measured at `points` (s, d), for a kernel of diagonal 1. `landmarks` (k, d)
+    are the current ones, and `unexplained` (s,) is the variance of each measured point given the
+    initial ones: its share of the trace error. Raises LinAlgError if the kernel matrix of the
+    landmarks is numerically singular.
     """
 
     def __init__(

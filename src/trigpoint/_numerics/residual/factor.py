@@ -2,10 +2,10 @@
 
 With ``K_JJ = L L'``, the landmarks J explain ``F'F`` of the kernel, where the columns of
 ``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` stores only L and computes columns on
-demand; `PoolFactor` stores F, for points that fit in memory.
+demand.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -36,20 +36,7 @@ _PART_COLUMNS = 256
 class LandmarkFactor:
     """The factor L of the landmarks' kernel matrix; columns of ``L^-1 K_JX`` on demand.
 
-    Parameters
-    ----------
-    kernel : callable
-        The matrix of a Gaussian kernel between the rows of two float64 arrays of points.
-    n_columns : int
-        Number of coordinates of a point.
-    most : int
-        Maximum number of landmarks.
-    n_threads : int
-
-    Attributes
-    ----------
-    factor : TriangularFactor
-        The factor L.
+    The kernel is Gaussian, and there are at most `most` landmarks with `n_columns` coordinates.
     """
 
     def __init__(self, kernel: Kernel, n_columns: int, most: int, n_threads: int) -> None:
@@ -95,16 +82,6 @@ class TriangularFactor:
 
     SciPy's solvers hold the interpreter lock, so threads would wait for each other. Products with
     the inverses of small blocks on the diagonal do not, and are twice as fast.
-
-    Parameters
-    ----------
-    size : int
-        Maximum number of rows.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (t, t)
-        The rows so far.
     """
 
     def __init__(self, size: int) -> None:
@@ -130,55 +107,8 @@ class TriangularFactor:
         return B
 
 
-class PoolFactor:
-    """The residual ``E = K - F'F`` of a pool of points, with F (t, p) kept in memory.
-
-    Parameters
-    ----------
-    kernel : callable
-        Returns the row of the kernel matrix for a position in the pool.
-    variances : ndarray of shape (p,)
-        The diagonal of the kernel.
-    most : int
-        Maximum number of landmarks.
-
-    Attributes
-    ----------
-    chosen : list of int
-        Positions of the landmarks in the pool.
-    variances : ndarray of shape (p,)
-        The diagonal of E; exactly 0 where it is only rounding error, as for the landmarks.
-    """
-
-    def __init__(
-        self, kernel: Callable[[int], np.ndarray], variances: np.ndarray, most: int
-    ) -> None:
-        self.chosen: list[int] = []
-        self.variances = variances.copy()
-        self._most = most
-        self._kernel = kernel
-        self._floor = ROUNDING * variances
-        self._factor = np.empty((most, len(variances)))
-
-    @property
-    def n_missing(self) -> int:
-        """Number of landmarks still to add; 0 if all points are explained."""
-        return self._most - len(self.chosen) if self.variances.any() else 0
-
-    def add(self, place: int) -> None:
-        """Add the point at a position of the pool as a landmark."""
-        factor = self._factor[: len(self.chosen)]
-        row = self._kernel(place) - factor[:, place] @ factor
-        explained = row / np.sqrt(self.variances[place])
-        self._factor[len(self.chosen)] = explained
-        self.chosen.append(place)
-        self.variances -= np.square(explained)
-        self.variances[self.variances < self._floor] = 0
-        self.variances[place] = 0
-
-
 def nystrom_rows(
-    X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
+    X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and their columns (r, b) of ``F'``.
 
@@ -186,7 +116,7 @@ def nystrom_rows(
     diagonal pivoting, which leaves out redundant landmarks.
     """
     basis, factor = independent_landmarks(landmarks, bandwidth)
-    for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
+    for block in row_blocks(len(X), block_rows(8 * len(basis), BLOCK_BYTES)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
         # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution is more
@@ -198,13 +128,13 @@ def nystrom_rows(
 
 
 def unexplained_variances(
-    X: np.ndarray, landmarks: np.ndarray, bandwidth: float, block_bytes: int = BLOCK_BYTES
+    X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
 
     The variance of a point is its share of the trace error.
     """
-    for block, explained in nystrom_rows(X, landmarks, bandwidth, block_bytes):
+    for block, explained in nystrom_rows(X, landmarks, bandwidth):
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
 
 

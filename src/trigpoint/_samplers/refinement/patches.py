@@ -20,24 +20,12 @@ ENOUGH_CANDIDATES = 640
 
 @dataclass(frozen=True)
 class Patch:
-    """Landmarks that are refined together.
+    """Landmarks that are refined together."""
 
-    Attributes
-    ----------
-    slots : int64 ndarray
-        Numbers of the landmarks.
-    candidates : int64 ndarray
-        Rows of the points they may be exchanged for.
-    places : float64 ndarray
-        Coordinates of the candidates.
-    points : int64 ndarray
-        Numbers of the measured points in the patch.
-    """
-
-    slots: np.ndarray
-    candidates: np.ndarray
-    places: np.ndarray
-    points: np.ndarray
+    slots: np.ndarray  # Numbers of the landmarks.
+    candidates: np.ndarray  # Rows of the points they may be exchanged for.
+    places: np.ndarray  # Coordinates of the candidates, float64.
+    points: np.ndarray  # Numbers of the measured points in the patch.
 
 
 def draw_patches(
@@ -50,21 +38,9 @@ def draw_patches(
 ) -> list[Patch]:
     """Divide space around random points into patches, each with landmarks and new candidates.
 
-    The division does not depend on the landmarks, and all other points are equally likely to be
-    candidates. Exchanges within a patch are therefore reversible, and a Markov chain of them
-    preserves its distribution.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        All points.
-    landmarks : ndarray of shape (k, d)
-    points : ndarray of shape (s, d)
-        Points at which the error is measured.
-    excluded : int64 ndarray
-        Rows that must not be candidates, in ascending order.
-    rng : Generator
-    n_threads : int
+    The division does not depend on the landmarks (k, d), and all points `X` (n, d) are equally
+    likely to be candidates, except for the `excluded` rows, in ascending order. The error is
+    measured at `points` (s, d).
     """
     n, k = X.shape[0], len(landmarks)
     if k <= MOST_TOGETHER:

@@ -16,7 +16,6 @@ from trigpoint._neighbors.sparse import take_rows
 from trigpoint._numerics.blocks import Report
 from trigpoint._numerics.gaussian import Kernel, gaussian_of, squared_distances
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse, trace_error
-from trigpoint._samplers.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._samplers.refinement.patches import (
     ENOUGH_CANDIDATES,
     MOST_TOGETHER,
@@ -51,9 +50,6 @@ _LOCAL_FROM = 3
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
-# The same if determinant ratios must be accurate, rather than comparisons of errors.
-_LANDMARKS_WITHIN_EXACTLY = 6.0
-
 # An exchange must lower the error by this fraction of a landmark's share.
 _WORTHWHILE = 1e-2
 
@@ -76,8 +72,7 @@ class RefinementResult:
     bandwidth : float
         Bandwidth of the kernel.
     errors : tuple of float
-        Relative trace error before each sweep and at the end, over the measured points; empty for
-        ``criterion="determinant"``.
+        Relative trace error before each sweep and at the end, over the measured points.
     n_exchanges : int
         Number of exchanges.
     is_local : bool
@@ -103,28 +98,13 @@ class RefinementResult:
 
 
 class ExchangeSearch:
-    """A refinement in progress.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    rows : int64 ndarray of shape (k,)
-        The landmarks, updated in place.
-    bandwidth : float
-        Bandwidth of the kernel.
-    exponent : float or None
-        Power of the determinant, or None for the trace error.
-    rng : Generator
-    n_threads : int
-    """
+    """A refinement in progress, of landmarks at some `rows` of `X`, which are updated in place."""
 
     def __init__(
         self,
         X: np.ndarray,
         rows: np.ndarray,
         bandwidth: float,
-        exponent: float | None,
         rng: np.random.Generator,
         n_threads: int,
     ) -> None:
@@ -133,8 +113,6 @@ class ExchangeSearch:
         self._landmarks = self._coordinates(rows)
         self._bandwidth = bandwidth
         self._kernel = gaussian_of(bandwidth)
-        self._exponent = exponent
-        self._reach = _LANDMARKS_WITHIN if exponent is None else _LANDMARKS_WITHIN_EXACTLY
         self._rng = rng
         self._n_threads = n_threads
         self._n_exchanges = 0
@@ -143,15 +121,14 @@ class ExchangeSearch:
         self._points_tree: cKDTree | None = None
         self._reserved = np.empty(0, dtype=np.int64)
         self._is_local = self._looks_local()
-        if exponent is None:
-            measured = self._measured_rows()
-            self._points = self._coordinates(measured)
-            if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
-                self._points_tree = cKDTree(self._points)
-            # Measured points are not candidates, unless all are measured: a candidate would be
-            # favored for explaining itself.
-            if len(measured) < X.shape[0]:
-                self._reserved = measured
+        measured = self._measured_rows()
+        self._points = self._coordinates(measured)
+        if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
+            self._points_tree = cKDTree(self._points)
+        # Measured points are not candidates, unless all are measured: a candidate would be favored
+        # for explaining itself.
+        if len(measured) < X.shape[0]:
+            self._reserved = measured
 
     def _coordinates(self, rows: np.ndarray) -> np.ndarray:
         return take_rows(self._X, rows).astype(np.float64)
@@ -162,7 +139,7 @@ class ExchangeSearch:
         if len(patches) < _LOCAL_FROM:
             return False
         near = [
-            len(self._within(self._members(patch), self._landmarks, self._reach))
+            len(self._within(self._members(patch), self._landmarks, _LANDMARKS_WITHIN))
             for patch in patches
         ]
         return float(np.mean(near)) < len(self.rows) / _LOCAL_FROM
@@ -195,8 +172,7 @@ class ExchangeSearch:
         least = _CONVERGED_OF_FEW if len(self.rows) <= MOST_TOGETHER else _CONVERGED
         for sweep in range(n_sweeps):
             errors.append(self.sweep())
-            if self._exponent is None:
-                logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
+            logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
             enough = not patient and sweep > 1 and errors[-1] > (1 - least) * errors[-3]
             report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
             if enough:
@@ -205,13 +181,12 @@ class ExchangeSearch:
             self._landmarks = move_landmarks(
                 self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
             )
-        if self._exponent is None:
-            errors.append(self.sweep(exchange=False))
+        errors.append(self.sweep(exchange=False))
         return RefinementResult(
             self.rows,
             self._landmarks.astype(self._X.dtype),
             self._bandwidth,
-            tuple(errors) if self._exponent is None else (),
+            tuple(errors),
             self._n_exchanges,
             self._is_local,
         )
@@ -252,7 +227,7 @@ class ExchangeSearch:
                 inverse, slots = everywhere, patch.slots
             else:
                 members = self._members(patch)
-                near = self._within(members, self._landmarks, self._reach)
+                near = self._within(members, self._landmarks, _LANDMARKS_WITHIN)
                 if not len(near):
                     error += len(patch.points)
                     continue
@@ -266,7 +241,7 @@ class ExchangeSearch:
                 error += float(inverse.unexplained[own].sum())
             if exchange and len(patch.slots) and len(patch.candidates):
                 self._refine(patch, inverse, slots, keep=len(patches) > 1 and not self._is_local)
-        return error / max(1, len(self._points))
+        return error / len(self._points)
 
     def _inverse(self, points: np.ndarray, landmarks: np.ndarray) -> ExchangeableInverse:
         try:
@@ -317,15 +292,13 @@ class ExchangeSearch:
         tables = inverse.tables(slots, candidates, keep=keep)
         b, c = len(slots), len(candidates)
         chosen, A = np.arange(b), tables.A.copy()
-        if self._exponent is None:
-            least = _WORTHWHILE * inverse.unexplained.sum() / len(inverse.landmarks)
-            free, H = np.arange(b, b + c), tables.H.copy()
-            self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
-        else:
-            proposed = self._rng.integers(b, size=b + c), self._rng.integers(b + c, size=b + c)
-            thresholds = acceptance_thresholds(self._exponent, b + c, self._rng)
-            self._n_exchanges += walk(A, chosen, *proposed, thresholds, np.ones(b + c))[0]
-        pairs = exchanged_pairs(chosen)
+        least = _WORTHWHILE * inverse.unexplained.sum() / len(inverse.landmarks)
+        free, H = np.arange(b, b + c), tables.H.copy()
+        self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
+        # Landmarks may have returned in other slots: only the set counts.
+        is_new = chosen >= b
+        has_left = np.setdiff1d(np.arange(b), chosen[~is_new])
+        pairs = np.column_stack([has_left, chosen[is_new] - b])
         if keep and len(pairs):
             inverse.exchange(tables, slots, candidates, pairs)
         leaving, entering = pairs.T
@@ -336,22 +309,8 @@ class ExchangeSearch:
 def move_landmarks(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> np.ndarray:
-    """Move landmarks (k, d) to lower the trace error at `points`, by L-BFGS [1]_.
+    """Move landmarks (k, d) to lower the trace error at `points` (s, d), by L-BFGS [1]_.
 
-    Parameters
-    ----------
-    points : float64 ndarray of shape (s, d)
-        Points at which the error is measured.
-    landmarks : float64 ndarray of shape (k, d)
-        Initial landmarks.
-    kernel : callable
-        The Gaussian kernel matrix between two arrays of points.
-    bandwidth : float
-        Bandwidth of the kernel.
-    n_threads : int
-
-    Notes
-    -----
     A step costs O(s k (k + d)).
 
     References

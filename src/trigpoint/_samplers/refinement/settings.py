@@ -10,10 +10,10 @@ from sklearn.utils import check_array
 from trigpoint._common.checks import (
     as_generator,
     check_bool,
-    check_choice,
     check_count,
     check_magnitude,
     check_positive,
+    check_rows,
     refuse_masked,
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
@@ -29,25 +29,15 @@ class Refinement(BaseEstimator):
     """Sweeps of exchanges that improve landmarks after the draw.
 
     In a sweep, every landmark is compared with random points of its neighborhood and may be
-    exchanged for one of them. The `criterion` decides which exchanges are made:
-
-    - ``"trace"``: those that lower the trace error of the Nystrom approximation (equation 1 of
-      [1]_), the best first, until none is left. This is a search: the landmarks are no longer a
-      sample, although their start and candidates are random.
-    - ``"determinant"``: at random, with the probabilities of a Markov chain whose distribution is
-      the annealed determinantal one, ``p(J) ~ det(K_JJ)^s`` (section 2.2 of [1]_, [2]_). The result
-      is still a sample: with `exponent` s = 1 it approaches a draw from the k-DPP, and s below 1
-      moves it toward uniform sampling. A large s searches for the set of largest volume.
+    exchanged for one of them. Exchanges that lower the trace error of the Nystrom approximation
+    (equation 1 of [1]_) are made, the best first, until none is left. This is a search: the
+    landmarks are no longer a sample, although their start and candidates are random.
 
     Parameters
     ----------
     n_sweeps : int or None, default=None
         Number of sweeps. ``None`` continues until two lower the error by less than 3 % (1 % for up
-        to 160 landmarks), at most 20; for ``"determinant"``, which has no stopping rule, it is 20.
-    criterion : {"trace", "determinant"}, default="trace"
-        How exchanges are judged.
-    exponent : float, default=1.0
-        The power s > 0 of the determinant.
+        to 160 landmarks), at most 20.
     snap : bool, default=True
         Whether landmarks remain data points. Otherwise they are moved jointly after the last sweep,
         down the gradient of the trace error. That helps a lot in high dimension, as averaging
@@ -59,10 +49,10 @@ class Refinement(BaseEstimator):
     there are at most 160) and their candidates. An exchange updates the tables in O(t^2) for a
     table of size t, independent of the number of points and without inverting a matrix. If the
     kernel reaches only some of the landmarks, tables are computed from nearby points only, and
-    the cost of a sweep grows little faster than k. Exchanges are then
-    judged approximately: landmarks beyond three bandwidths (six for ``"determinant"``) and points
-    beyond one are ignored. If the kernel reaches a third of the landmarks or more, a matrix of k
-    columns is maintained instead, and nothing is ignored.
+    the cost of a sweep grows little faster than k. Exchanges are then judged approximately:
+    landmarks beyond three bandwidths and points beyond one are ignored. If the kernel reaches a
+    third of the landmarks or more, a matrix of k columns is maintained instead, and nothing is
+    ignored.
 
     With many points, the error is measured at a random sample: 24 per landmark, or more if
     landmarks are few. Candidates are then other points, so that none is favored for explaining
@@ -72,8 +62,6 @@ class Refinement(BaseEstimator):
     ----------
     .. [1] C. Wachinger, P. Golland, "Diverse landmark sampling from determinantal point processes
        for scalable manifold learning", 2015.
-    .. [2] M.-A. Belabbas, P. J. Wolfe, "On landmark selection and sampling in high-dimensional data
-       analysis", Phil. Trans. R. Soc. A 367, 2009.
 
     Examples
     --------
@@ -85,17 +73,8 @@ class Refinement(BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_sweeps: int | None = None,
-        *,
-        criterion: str = "trace",
-        exponent: float = 1.0,
-        snap: bool = True,
-    ) -> None:
+    def __init__(self, n_sweeps: int | None = None, *, snap: bool = True) -> None:
         self.n_sweeps = n_sweeps
-        self.criterion = criterion
-        self.exponent = exponent
         self.snap = snap
 
     def refine(
@@ -145,15 +124,7 @@ class Refinement(BaseEstimator):
         """Raise an error if a parameter is out of range."""
         if self.n_sweeps is not None:
             check_count("n_sweeps", self.n_sweeps)
-        check_choice("criterion", self.criterion, ("trace", "determinant"))
-        check_positive("exponent", self.exponent)
         check_bool("snap", self.snap)
-        if self.criterion == "determinant" and not self.snap:
-            raise ParameterValueError(
-                f"snap={self.snap!r} needs criterion='trace': a sample always consists of points "
-                "of X",
-                "snap",
-            )
 
     def run(
         self,
@@ -175,12 +146,10 @@ class Refinement(BaseEstimator):
                 X,
                 rows.copy(),
                 resolve_kernel_bandwidth(bandwidth, X, len(rows), rng, "kernel_bandwidth"),
-                self.exponent if self.criterion == "determinant" else None,
                 rng,
                 n_threads,
             )
-            patient = self.n_sweeps is not None or self.criterion == "determinant"
-            return search.run(n_sweeps, patient, self.snap, report)
+            return search.run(n_sweeps, self.n_sweeps is not None, self.snap, report)
 
 
 def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
@@ -191,17 +160,12 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
             "landmarks",
             "indices",
         )
-    if rows.min() < 0 or rows.max() >= len(X):
-        raise ParameterValueError(
-            f"indices has rows from {rows.min()} to {rows.max()}: choose rows from 0 to "
-            f"{len(X) - 1}",
-            "indices",
-        )
+    rows = check_rows("indices", rows, len(X))
     if len(np.unique(X[rows], axis=0)) < len(rows):
         raise ParameterValueError(
             "indices has landmarks that coincide: pass each point once", "indices"
         )
-    return rows.astype(np.int64)
+    return rows
 
 
 def resolve_refinement(refine: Any) -> Refinement | None:
