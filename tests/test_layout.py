@@ -220,9 +220,8 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
     points = np.zeros((60, 3))
     points[:, :2] = 2 * rng.normal(size=(60, 2))
     shares = masses / masses.sum()
-    pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
-    forces = trigpoint._layout._attraction(points, joint, pulls, slice(0, 60))
-    forces += trigpoint._layout._repulsion(points, shares, 1)
+    both = trigpoint._layout._HostForces(joint, masses, 1)
+    forces = both.attraction(points, slice(0, 60)) + both.repulsion(points)
     for i, c in ((0, 0), (7, 1), (30, 0)):
         step = np.zeros_like(points)
         step[i, c] = 1e-5

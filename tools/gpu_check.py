@@ -55,6 +55,16 @@ def check_coordinates(device: torch.device, fewer: int) -> int:
     return n_failed
 
 
+def check_maps(device: torch.device) -> int:
+    """A map of all rows on the device has the same bits again, also from `transform`."""
+    X = torch.tensor(cloud(20_000, 40), device=device).float()
+    first = tp.LandmarkMap()
+    found, again = first.fit_transform(X), tp.LandmarkMap().fit_transform(X)
+    good = torch.equal(found, again) and torch.equal(first.transform(X), found)
+    print("PASS" if good else "FAIL", "map of all rows", flush=True)
+    return int(not good)
+
+
 def check_messages(device: torch.device) -> int:
     """Rows that are not finite, or zero under cosine, are named, and far rows are counted."""
     X, n_failed = cloud(2000, 3), 0
@@ -110,10 +120,11 @@ def main() -> int:
     device = torch.device(*sys.argv[1:] or ["cuda"])
     warnings.simplefilter("ignore")
     if device.type == "cpu":
-        return check_coordinates(device, fewer=8) + check_messages(device)
+        return check_coordinates(device, fewer=8) + check_maps(device) + check_messages(device)
     device = torch.device("cuda", device.index or 0)
     print(torch.cuda.get_device_name(device), "PyTorch", torch.__version__, flush=True)
-    return check_coordinates(device, fewer=1) + check_messages(device) + check_timings(device)
+    n_failed = check_coordinates(device, fewer=1) + check_maps(device)
+    return n_failed + check_messages(device) + check_timings(device)
 
 
 if __name__ == "__main__":

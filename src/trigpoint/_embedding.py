@@ -27,7 +27,6 @@ from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output, open_source
-from trigpoint._sources.array import ArraySource
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -89,8 +88,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self._fit(X)
         return self
 
-    def _fit(self, X: Any) -> np.ndarray | None:
-        """Fit; return the landmark (n,) of every row, if all rows of an array are landmarks."""
+    def _fit(self, X: Any) -> tuple[Source, np.ndarray | None]:
+        """Fit; return the source, and the landmark (n,) of every row if all are landmarks."""
         space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
@@ -112,7 +111,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             for note in () if record is None else record.notes:
                 warn_user(note)
         self.stage_seconds_ = run.seconds
-        return landmarks.groups if isinstance(source, ArraySource) else None
+        return source, landmarks.groups
 
     @overload
     def transform(self, X: np.ndarray, *, out: None = None, device: None = None) -> np.ndarray: ...
@@ -177,11 +176,12 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
         if out is not None:
             check_output(out, X)
-        groups = self._fit(X)
-        if groups is None or out is not None:
-            return self.transform(X, out=out)
-        # The landmark of a row is at distance 0, where `transform` returns its coordinates.
-        return self.landmark_embedding_[groups]
+        source, groups = self._fit(X)
+        found = None
+        if groups is not None and out is None:
+            # The landmark of a row is at distance 0, where `transform` returns its coordinates.
+            found = source.returned(self.landmark_embedding_[groups])
+        return self.transform(X, out=out) if found is None else found
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         """Return which landmarks to draw, or `ALL`."""

@@ -13,8 +13,9 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 "The art of using t-SNE for single-cell transcriptomics", Nature Communications, 2019 (the start).
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 # Neighbors per unit of perplexity.
 REACH = 2
+
+# Up to this many columns, neighbors are searched in all of them.
+SEARCHED = 128
 
 # Phases of a layout: until this share of the steps, attraction is at least this many times that of
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
@@ -155,25 +159,59 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
     return joint
 
 
+class PrincipalAxes(NamedTuple):
+    """Leading principal directions (d, l) of points, by which arrays and tensors are projected.
+
+    Points farther than `longest` from their median count as if they were at that distance, so that
+    a few far points change neither the axes nor the scale. `mean` is relative to the median.
+    """
+
+    median: Any
+    longest: float
+    mean: Any
+    directions: Any
+
+    @classmethod
+    def of(cls, points: np.ndarray, masses: np.ndarray, n_components: int) -> "PrincipalAxes":
+        """Compute the directions of points (k, d); coordinates beyond d are 0."""
+        median = np.median(points, axis=0).astype(np.float64)
+        # The median of a constant is exact, and its differences are 0.
+        lengths = np.sqrt(np.square(points - median).sum(axis=1))
+        longest = _CLIPPED * float(np.quantile(lengths, 0.9))
+        around = _clipped(points, median, longest)
+        with one_blas_thread():
+            mean = np.average(around, axis=0, weights=masses)
+            around -= mean
+            covariance = around.T @ (masses[:, None] * around)
+            leading = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
+        # The sign of eigenvectors is arbitrary.
+        largest = np.abs(leading).argmax(axis=0)
+        directions = np.zeros((points.shape[1], n_components))
+        directions[:, : leading.shape[1]] = leading * np.sign(
+            leading[largest, np.arange(leading.shape[1])]
+        )
+        return cls(median, longest, mean, directions)
+
+    def __call__(self, points: Any) -> Any:
+        """Return float64 coordinates (b, l)."""
+        return (_clipped(points, self.median, self.longest) - self.mean) @ self.directions
+
+
+def _clipped(points: Any, median: Any, longest: float) -> Any:
+    around = points - median
+    if longest > 0:
+        lengths = (around**2).sum(axis=1, keepdims=True) ** 0.5
+        around *= longest / lengths.clip(longest)
+    return around
+
+
 def principal_start(
     points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return principal coordinates; a few far points change neither the axes nor the scale."""
-    around = points.astype(np.float64) - np.median(points, axis=0)
-    # The median of a constant is exact, and its differences are 0.
-    lengths = np.sqrt(np.square(around).sum(axis=1))
-    longest = _CLIPPED * np.quantile(lengths, 0.9)
-    if longest > 0:
-        around *= np.minimum(1.0, longest / np.maximum(lengths, longest))[:, None]
+    axes = PrincipalAxes.of(points, masses, n_components)
     with one_blas_thread():
-        around -= np.average(around, axis=0, weights=masses)
-        covariance = around.T @ (masses[:, None] * around)
-        directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components]
-        # The sign of eigenvectors is arbitrary.
-        largest = np.abs(directions).argmax(axis=0)
-        directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
-        start = np.zeros((len(points), n_components))
-        start[:, : directions.shape[1]] = around @ directions
+        start = axes(points)
     return scaled_start(start, masses, rng)
 
 
@@ -225,57 +263,105 @@ def layout(
     -------
     float64 ndarray of shape (k, l)
     """
-    masses = masses / masses.sum()
-    k, n_components = start.shape
-    anchors = np.zeros((k, 3))
-    anchors[:, :n_components] = start - masses @ start
-    points, velocities = anchors.copy(), np.zeros_like(anchors)
-    pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
+    n_components = start.shape[1]
+    padded = np.zeros((len(start), 3))
+    padded[:, :n_components] = start
+    forces = _HostForces(joint, masses, n_threads)
+    points = optimized(forces, padded, exaggeration=exaggeration, n_iter=n_iter, report=report)
+    return np.array(points[:, :n_components])
+
+
+class Forces(Protocol):
+    """Forces between landmarks whose positions are an array or a tensor (k, l)."""
+
+    # Masses (k,) with sum 1.
+    masses: Any
+
+    def attraction(self, points: Any, part: slice) -> Any:
+        """Return the attraction (b, l) of some landmarks by their neighbors."""
+
+    def repulsion(self, points: Any) -> Any:
+        """Return the repulsion (k, l) of every landmark by all others."""
+
+    def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
+        """Call a function for parts of the landmarks; results do not depend on the parts."""
+
+
+def optimized(
+    forces: Forces,
+    start: Any,
+    *,
+    exaggeration: float = 1.0,
+    n_iter: int = 300,
+    report: Report | None = None,
+) -> Any:
+    """Return positions (k, l) that landmarks reach by the forces; see `layout`."""
+    masses, k = forces.masses, len(start)
+    anchors = start - masses @ start
+    points, velocities = anchors + 0, 0 * anchors
     spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
+
+    def accelerate(
+        repulsion: Any, strength: float, scale: float, length: float, part: slice
+    ) -> None:
+        total = forces.attraction(points, part)
+        # The step of t-SNE for k points, divided by the exaggeration.
+        total += repulsion[part] / strength
+        total += anchor * (scale * anchors[part] - points[part])
+        faster = _MOMENTUM * velocities[part] + length * total
+        lengths = (faster**2).sum(axis=1, keepdims=True) ** 0.5
+        velocities[part] = faster * (_LONGEST_STEP / lengths.clip(_LONGEST_STEP))
+
     for step in range(n_iter):
         early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
         strength = max(exaggeration, early)
         if step == int(_ENLARGED_AFTER * n_iter):
             radius = np.sqrt(_product(masses, points, points))
             wanted = _ENLARGED_RADIUS * np.sqrt(k) / max(exaggeration, 1.0)
-            points *= max(1.0, wanted / radius) if radius > 0 else 1.0
+            points *= max(1.0, float(wanted / radius)) if radius > 0 else 1.0
             velocities[:] = 0.0
         if step % _EVERY == 0:
-            repulsion = _repulsion(points, masses, n_threads)
+            repulsion = forces.repulsion(points)
             scale = _product(masses, points, anchors) / spread if spread > 0 else 0.0
-
-        def accelerate(part: slice) -> None:
-            forces = _attraction(points, joint, pulls, part)
-            # The step of t-SNE for k points, divided by the exaggeration.
-            forces += repulsion[part] / strength
-            forces += anchor * (scale * anchors[part] - points[part])
-            faster = _MOMENTUM * velocities[part] + length * forces
-            lengths = np.sqrt(np.square(faster).sum(axis=1, keepdims=True))
-            velocities[part] = faster * (_LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP))
-
-        for _ in thread_map(accelerate, _parts(k, n_threads), n_threads):
+        for _ in forces.over_parts(partial(accelerate, repulsion, strength, scale, length)):
             pass
         points += velocities
         points -= masses @ points
         if report is not None:
             report("layout", step + 1, n_iter)
-    return points[:, :n_components].copy()
+    return points
 
 
-def _product(masses: np.ndarray, left: np.ndarray, right: np.ndarray) -> float:
+def _product(masses: Any, left: Any, right: Any) -> float:
     """Return the weighted mean of the dot products of positions."""
-    return float(np.add.reduce(masses * (left * right).sum(axis=1)))
+    return float((masses * (left * right).sum(axis=1)).sum())
 
 
-def _attraction(
-    points: np.ndarray, joint: csr_array, pulls: np.ndarray, part: slice
-) -> np.ndarray:
-    """Return the attraction (b, 3) of some landmarks by their neighbors."""
-    from trigpoint._kernels.forces import attract
+class _HostForces:
+    """Attraction by all neighbors; repulsion by a tree. Positions have three columns."""
 
-    attraction = np.empty((part.stop - part.start, 3))
-    attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
-    return attraction
+    def __init__(self, joint: csr_array, masses: np.ndarray, n_threads: int) -> None:
+        self.masses = masses / masses.sum()
+        self._joint, self._n_threads = joint, n_threads
+        self._pulls = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
+
+    def attraction(self, points: np.ndarray, part: slice) -> np.ndarray:
+        """Return the attraction (b, 3) of some landmarks by their neighbors."""
+        from trigpoint._kernels.forces import attract
+
+        joint, attraction = self._joint, np.empty((part.stop - part.start, 3))
+        pairs = joint.indptr, joint.indices, self._pulls
+        attract(*pairs, points, part.start, part.stop, attraction)
+        return attraction
+
+    def repulsion(self, points: np.ndarray) -> np.ndarray:
+        """Return the repulsion (k, 3) of every landmark by all others."""
+        return _repulsion(points, self.masses, self._n_threads)
+
+    def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
+        """Call a function for parts of the landmarks, in threads."""
+        parts = _parts(len(self.masses), self._n_threads)
+        return thread_map(function, parts, self._n_threads)
 
 
 def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.ndarray:

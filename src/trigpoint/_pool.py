@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.device import to_device
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
@@ -13,6 +14,7 @@ from trigpoint._neighbors.index import NeighborIndex, neighbor_index
 from trigpoint._neighbors.sparse import Points, stored_row_bytes
 from trigpoint._numerics.blocks import (
     block_rows,
+    grouped_rows,
     one_blas_thread,
     row_blocks,
     sample_points,
@@ -28,6 +30,9 @@ _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
 
 # Memory for the rows as they were read plus the Euclidean rows.
 _MOST_BYTES = 2 * 2**30
+
+# Bytes of temporary arrays on a device.
+_THERE_BYTES = 2**30
 
 # Default number of landmarks, and maximum number with "auto".
 DEFAULT_LANDMARKS = 1000
@@ -47,6 +52,8 @@ _LARGE = 1e15
 
 class Pool:
     """Rows drawn uniformly from a source, and their Euclidean coordinates."""
+
+    is_copy = False
 
     def __init__(
         self,
@@ -77,6 +84,10 @@ class Pool:
         pool.projection, pool.residual, pool.full = projection, residual, self.points
         return pool
 
+    def grouped(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of equal points, ascending, and the group (n,) of every point."""
+        return grouped_rows(self.dense)
+
     @property
     def dense(self) -> np.ndarray:
         """`points`, for callers that have refused sparse points."""
@@ -100,6 +111,92 @@ class Pool:
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """Convert row numbers of the source, all of which are in the pool, to positions in it."""
         return numbers if self.rows is None else np.searchsorted(self.rows, numbers)
+
+
+class DevicePool(Pool):
+    """All rows of a tensor, on its device; `points` are on the host once the pool is `reduced`.
+
+    Attributes
+    ----------
+    there : tensor of shape (n, c)
+        Euclidean rows in all columns; only the distinct ones, once these have been `grouped`.
+    inside : tensor of shape (n, d)
+        The same rows as `points`.
+    """
+
+    there: Any
+    inside: Any
+    is_copy = True
+
+    @classmethod
+    def read(cls, source: Any, space: Space, rng: np.random.Generator) -> "DevicePool":
+        """Read all rows of a source that has a device; the space is fitted on a sample of them."""
+        if space.learns:
+            size = min(source.n, LEAST_ROWS)
+            rows = None if size == source.n else np.sort(rng.choice(source.n, size, replace=False))
+            space.fit(source.take(rows))
+        there = source.euclidean(space)
+        pool = cls(there, source.n, None, space, source.columns.count)
+        pool.there = pool.inside = there
+        return pool
+
+    def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "DevicePool":
+        """Return the pool in its leading principal components, if it has more columns."""
+        import torch
+
+        projection, residual, inside = None, 0.0, self.there
+        if inside.shape[1] > n_components:
+            rows = np.sort(rng.choice(len(inside), min(_SAMPLE, len(inside)), replace=False))
+            sample = inside[to_device(rows, inside.device)].cpu().numpy()
+            projection = principal_projection(sample, n_components, rng)
+            is_single = float(torch.stack(inside.aminmax()).abs().max()) < _LARGE
+            dtype = torch.float32 if is_single else torch.float64
+            inside = inside.new_empty((len(inside), n_components), dtype=dtype)
+            center, components = (to_device(array, inside.device) for array in projection)
+            for part in row_blocks(len(inside), block_rows(16 * self.there.shape[1], _THERE_BYTES)):
+                inside[part], residuals = projected_there(center, components, self.there[part])
+                residual = max(residual, float(residuals.max()))
+        pool = DevicePool(inside.cpu().numpy(), self.n, None, self.space, self.n_columns)
+        pool.there, pool.inside, pool.projection = self.there, inside, projection
+        pool.residual = residual
+        return pool
+
+    def grouped(self) -> tuple[np.ndarray, np.ndarray]:
+        """Group equal points; the tensors keep only the first of each group."""
+        first, groups = grouped_there(self.inside)
+        if len(first) < self.n:
+            rows = to_device(first, self.there.device)
+            is_one = self.inside is self.there
+            self.there = self.there[rows]
+            self.inside = self.there if is_one else self.inside[rows]
+        return first, groups
+
+
+def grouped_there(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Group equal rows of a tensor on its device; see `grouped_rows`."""
+    import torch
+
+    n, d = X.shape
+    keys = torch.empty(n, dtype=torch.int64, device=X.device)
+    factors = to_device(2 * np.random.default_rng(0).integers(2**62, size=d) + 1, X.device)
+    for part in row_blocks(n, block_rows(32 * d, _THERE_BYTES)):
+        # The sum makes -0.0 equal to 0.0. The lower bits of simple numbers are 0.
+        bits = (X[part] + 0.0).view(torch.int64 if X.itemsize == 8 else torch.int32).long()
+        bits = (bits ^ (bits >> 29)) * factors
+        keys[part] = (bits ^ (bits >> 32)).sum(dim=1)
+    ordered, order = keys.sort(stable=True)
+    is_first = torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
+    groups = torch.empty_like(order)
+    groups[order] = is_first.cumsum(0) - 1
+    # Ascending within a group, since the sort is stable.
+    first = order[is_first]
+    others = (first[groups] != torch.arange(n, device=X.device)).nonzero()[:, 0]
+    for part in row_blocks(len(others), block_rows(2 * X.itemsize * d, _THERE_BYTES)):
+        if (X[others[part]] != X[first[groups[others[part]]]]).any():
+            # Different points have the same key.
+            return grouped_rows(X.cpu().numpy())
+    first, places = first.sort()
+    return first.cpu().numpy(), places.argsort()[groups].cpu().numpy()
 
 
 def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
@@ -176,9 +273,7 @@ def draw_pool(
     rows = None if size == n else np.sort(rng.choice(n, size, replace=False))
     if rows is not None and include is not None:
         rows = np.union1d(rows, include)
-    raw = source.take(rows)
-    points = space.fit(raw)(raw, 0 if rows is None else rows)
-    return Pool(points, n, rows, space, columns.count)
+    return Pool(source.pooled(space, rows), n, rows, space, columns.count)
 
 
 def whole_pool(source: Any, space: Space) -> Pool:
@@ -248,6 +343,17 @@ def projected(projection: Projection | None, X: Points) -> tuple[np.ndarray, np.
     coordinates, residuals = np.empty((len(X), projection.components.shape[1])), np.empty(len(X))
     project(np.ascontiguousarray(X), *projection, coordinates, residuals)
     return coordinates, residuals
+
+
+def projected_there(center: Any, components: Any, X: Any) -> tuple[Any, Any]:
+    """Return float64 coordinates (b, c) of a block of a tensor, and residual lengths (b,).
+
+    `center` and `components` are those of a projection, on the device.
+    """
+    around = X - center
+    inside = around @ components
+    left = around.square().sum(dim=1) - inside.square().sum(dim=1)
+    return inside, left.clamp(min=0).sqrt()
 
 
 def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np.ndarray, float]:

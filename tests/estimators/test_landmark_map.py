@@ -336,10 +336,7 @@ def test_the_remedy_for_a_map_is_one_that_it_takes():
 
 def test_surfaces_keep_their_large_shape_with_any_seed():
     X, intrinsic = tp.datasets.make_swiss_roll(3000, random_state=0)
-    maps = [
-        tp.LandmarkMap(landmarks=600, random_state=seed).fit_transform(X)
-        for seed in (0, 1)
-    ]
+    maps = [tp.LandmarkMap(landmarks=600, random_state=seed).fit_transform(X) for seed in (0, 1)]
     pairs = np.random.default_rng(0).integers(len(X), size=(2, 5000))
     on_the_surface, in_the_map = (
         np.linalg.norm(places[pairs[0]] - places[pairs[1]], axis=1)

@@ -11,6 +11,7 @@ import pytest
 
 import trigpoint as tp
 from trigpoint._neighbors.nearest import landmark_search
+from trigpoint._spaces import Cosine
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -63,11 +64,16 @@ def test_unit_rows_of_any_magnitude():
     expected = torch.tensor([[0.6, 0.8], [0.6, -0.8], [0.6, 0.8], [0, 1]], dtype=X.dtype)
     torch.testing.assert_close(unit_rows(X), expected, rtol=1e-15, atol=0)
     assert unit_rows(X[:1].float()).dtype == torch.float32
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 70)) * 10 ** rng.uniform(-30, 30, size=(500, 1))
+    np.testing.assert_allclose(unit_rows(torch.tensor(rows)), Cosine()(rows), rtol=1e-15)
+    rows = rows.astype(np.float32)
+    np.testing.assert_array_equal(unit_rows(torch.tensor(rows)), Cosine()(rows))
     scales = torch.tensor([2.0, 4.0], dtype=torch.float64)
     assert scaled(X[:1].float(), scales).tolist() == [[1.5, 1.0]]
     X[2] = 0
     with pytest.raises(tp.ParameterError, match="only zeros in row 12;"):
-        unit_rows(X, first_row=10)
+        unit_rows(X, 10)
 
 
 def test_the_nearest_landmarks_are_those_of_the_host_to_the_bit():

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint._sources import Columns
+from trigpoint._spaces import space_for
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -146,3 +147,21 @@ def test_dask_collections_are_computed_where_they_are(emb):
     da = pytest.importorskip("dask.array")
     with pytest.raises(tp.ParameterError, match="Dask collection, whose workers"):
         emb.transform(da.from_array(X3), device=HERE)
+
+
+def test_pools_are_mapped_on_the_device(monkeypatch):
+    """They have the bits of the host, and errors name rows of X."""
+    monkeypatch.setattr(sources, "resolve_device", lambda device, X=None: HERE)
+    X = X3.astype(np.float32) - 3
+    rows = np.arange(3, 700, 5)
+    for space in ("cosine", "euclidean", "seuclidean"):
+        found, expected = (
+            tp.open_source(Z).pooled(space_for(space), rows) for Z in (torch.tensor(X), X)
+        )
+        np.testing.assert_array_equal(found, expected)
+    X[13] = 0
+    with pytest.raises(ValueError, match="only zeros in row 13;"):
+        TorchSource(torch.tensor(X)).pooled(space_for("cosine"), rows)
+    X[23, 1] = np.inf
+    with pytest.raises(ValueError, match=r"infinity \(inf\) in row 23, column 1"):
+        TorchSource(torch.tensor(X)).pooled(space_for("euclidean"), rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,6 +15,7 @@ from trigpoint._common.checks import (
     refuse_non_finite,
     refuse_non_numbers,
 )
+from trigpoint._common.device import free_memory
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Extension, Fit, Landmarks, Projection, Spectrum
@@ -24,6 +26,7 @@ from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
 from trigpoint._layout import (
     REACH,
+    SEARCHED,
     affinities,
     layout,
     shared_affinities,
@@ -32,8 +35,8 @@ from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
-from trigpoint._pool import Pool, projected, restored
-from trigpoint._samplers.choice import ALL
+from trigpoint._pool import DevicePool, Pool, projected, restored
+from trigpoint._samplers.choice import ALL, ALL_THERE
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -42,6 +45,9 @@ _MOST_ROWS = 400_000
 _MOST_BYTES = 4 * 2**30
 # Bytes per row that a layout of all rows takes besides the rows.
 _LAYOUT_BYTES = 4000
+# The same on a device, and the number of copies of the rows there.
+_THERE_BYTES = 5000
+_THERE_COPIES = 4
 
 # Points sampled per landmark to estimate masses; fewest points per landmark for affinities from
 # the points that landmarks share; and number of landmarks that share a point, per neighbor.
@@ -51,9 +57,6 @@ _SHARE = 2 / 3
 
 # With more columns, landmarks are drawn and new points compared in this many principal components.
 _MOST_COLUMNS = 50
-
-# Up to this many columns, neighbors are searched in all of them.
-_SEARCHED = 128
 
 # Default, capped at k - 1.
 _DEFAULT_NEIGHBORS = 15
@@ -84,7 +87,8 @@ class LandmarkMap(Embedding):
     landmarks : None, "all", int, "auto", sampler, row numbers or points, default=None
         As for `LaplacianEigenmaps`, except that ``None`` takes all distinct rows if there are at
         most 400,000 rows of at most 4 GiB, and draws 10,000 landmarks otherwise. ``"all"`` takes
-        all distinct rows of any data that fits into memory.
+        all distinct rows of any data that fits into memory. For a tensor on a GPU, both take all
+        rows that its memory allows and lay them out there.
     n_neighbors : int, default=15
         Effective number of neighbors that attract each point: the perplexity of t-SNE.
     exaggeration : float, default=1.0
@@ -190,6 +194,10 @@ class LandmarkMap(Embedding):
             assert isinstance(block, csr_array)
             rows_bytes = stored_row_bytes(block)
         asked = isinstance(self.landmarks, str) and self.landmarks == "all"
+        if source.device is not None and space.takes_tensors and (asked or self.landmarks is None):
+            needed = source.n * (_THERE_COPIES * rows_bytes + _THERE_BYTES)
+            if needed <= free_memory(source.device):
+                return ALL_THERE
         if asked:
             needed, there = source.n * (2 * rows_bytes + _LAYOUT_BYTES), physical_memory()
             if needed > there:
@@ -203,7 +211,7 @@ class LandmarkMap(Embedding):
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Return the pool in principal components, if it has more than 50 columns."""
-        if pool.points.shape[1] > _MOST_COLUMNS:
+        if pool.points.shape[1] > _MOST_COLUMNS or isinstance(pool, DevicePool):
             pool = pool.reduced(_MOST_COLUMNS, run.rng, run.n_threads)
             run.done("projection")
         elif isinstance(pool.points, csr_array):
@@ -233,24 +241,26 @@ class LandmarkMap(Embedding):
             inside = projected(pool.projection, landmarks.points)[0].astype(pool.points.dtype)
             landmarks = replace(landmarks, points=inside)
         dimension = local_dimension(pool.points, k)
-        if landmarks.groups is None:
+        rows, lay_out = None, None
+        if isinstance(pool, DevicePool):
+            from trigpoint._estimators.torch_layout import DeviceForces
+
+            count = self._count(k)
+            assert landmarks.masses is not None
+            rows, lay_out = pool.inside, DeviceForces.of(pool, landmarks.masses, count, run).layout
+        elif landmarks.groups is None:
             masses, joint = self._from_sample(pool, landmarks.points, run)
             landmarks = replace(landmarks, masses=masses)
         else:
             joint = self._among_all(pool, landmarks, run)
         run.done("affinities")
-        start = map_start(self.init, landmarks, dimension, n_components, run)
+        start = map_start(self.init, landmarks, dimension, n_components, run, rows)
         run.done("start")
         assert landmarks.masses is not None
-        positions = layout(
-            joint,
-            landmarks.masses,
-            start,
-            exaggeration=self.exaggeration,
-            n_iter=self.n_iter,
-            n_threads=run.n_threads,
-            report=run.report,
-        )
+        options: Any = {"exaggeration": self.exaggeration, "n_iter": self.n_iter}
+        if lay_out is None:
+            lay_out = partial(layout, joint, landmarks.masses, n_threads=run.n_threads)
+        positions = lay_out(start, report=run.report, **options)
         extras = {}
         if pool.projection is not None:
             extras = {**pool.projection._asdict(), "residual": np.array([pool.residual])}
@@ -271,7 +281,7 @@ class LandmarkMap(Embedding):
         points = searched = landmarks.points
         if isinstance(pool.full, np.ndarray) and pool.projection is not None:
             points = pool.full if k == pool.n else pool.full[landmarks.indices]
-            searched = points if points.shape[1] <= _SEARCHED else searched
+            searched = points if points.shape[1] <= SEARCHED else searched
         m = min(REACH * count, k - 1)
         neighbors = neighbors_of_all(searched, m, run.rng, run.n_threads)
         run.done("neighbors")

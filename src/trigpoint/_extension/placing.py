@@ -36,7 +36,7 @@ _SPACING_NEIGHBOR = 6
 REACH = 3.0
 
 # With more landmarks of many columns, their neighbors are searched in cells.
-_FEW = 15_000
+FEW = 15_000
 
 # Points per block: independent of the number of threads, and few enough for memory.
 TOGETHER = 8192
@@ -203,7 +203,7 @@ def _neighbors(
     from trigpoint._kernels.cell_search import squares_of_pairs
 
     k = len(landmarks)
-    if k <= _FEW or landmarks.shape[1] <= TREE_MAX_DIMENSION:
+    if k <= FEW or landmarks.shape[1] <= TREE_MAX_DIMENSION:
         search = landmark_search(landmarks, AROUND + 1)
         return search, *_nearest(search, landmarks, m + 1)
     others = neighbors_of_all(landmarks, m, np.random.default_rng(0), n_threads)

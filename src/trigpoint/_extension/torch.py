@@ -9,7 +9,7 @@ from trigpoint._common.device import to_device, working_memory
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
 from trigpoint._extension.extensions import GeodesicExtension
-from trigpoint._extension.placing import MapExtension
+from trigpoint._extension.placing import FEW, MapExtension
 from trigpoint._extension.published import PublishedExtension
 from trigpoint._extension.smooth import SHARING, SmoothExtension
 from trigpoint._extension.torch_map import HELD, map_positions
@@ -74,7 +74,8 @@ class OnDevice:
                 "choose device='cpu'",
                 "device",
             )
-        self._search = TorchSearch(landmarks, device, self._n_bytes)
+        in_cells = isinstance(extension, MapExtension) and len(landmarks) > FEW
+        self._search = TorchSearch(landmarks, device, self._n_bytes, in_cells)
         # Numbers stored per row, in addition to those of the search.
         self._evaluate, self._held = _prepared(extension, self._search, device)
 

@@ -11,6 +11,7 @@ from trigpoint._common.device import to_device
 from trigpoint._extension.placing import AROUND, REACH, MapExtension
 from trigpoint._extension.torch_search import TorchSearch
 from trigpoint._extension.weighted import FAR_BANDWIDTHS
+from trigpoint._pool import projected_there
 
 # Maximum number of values stored per row: eight (b, count, count) arrays of two components.
 HELD = 16 * AROUND * AROUND
@@ -45,10 +46,8 @@ def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[A
     precision = getattr(torch, extension.landmarks.dtype.name)
 
     def projected(X: Any) -> tuple[Any, Any]:
-        around = X - center
-        inside = around @ components
-        left = around.square().sum(dim=1) - inside.square().sum(dim=1)
-        return inside.to(precision).double(), left.clamp(min=0).sqrt()
+        inside, residuals = projected_there(center, components, X)
+        return inside.to(precision).double(), residuals
 
     return projected
 

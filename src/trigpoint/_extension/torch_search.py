@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.device import to_device
+from trigpoint._neighbors.torch_cells import TorchCells
 from trigpoint._numerics.blocks import row_blocks
 
 # Most columns for which distances are computed from differences.
@@ -24,11 +25,12 @@ _FEW = 8
 _SPARE = 2
 _WIDER = 8
 
-# Up to this dimension, space is divided into cells. Cells per landmark, most landmarks listed in a
-# cell, and fewest rows per cell for which the grid pays.
+# Up to this dimension, space is divided into cells. Cells per landmark, numbers of landmarks that
+# are listed for a cell (the smallest that suffices, since fewer take less time), and fewest rows
+# per cell for which the grid pays.
 _DIVIDED_DIMENSION = 3
-_CELLS_PER_LANDMARK = 32
-_LISTED = 64
+_CELLS_PER_LANDMARK = 64
+_LISTED = 16, 24, 64
 _ROWS_PER_CELL = 2
 
 
@@ -41,15 +43,20 @@ class TorchSearch:
     device : torch.device
     n_bytes : int
         Memory for temporaries.
+    in_cells : bool, default=False
+        Whether landmarks are searched in `TorchCells`: fast for very many, but may miss some.
     """
 
-    def __init__(self, landmarks: np.ndarray, device: Any, n_bytes: int) -> None:
+    def __init__(
+        self, landmarks: np.ndarray, device: Any, n_bytes: int, in_cells: bool = False
+    ) -> None:
         import torch
 
         self.places = to_device(landmarks, device)
         # Coordinates of one column are contiguous.
         self.columns = self.places.T.contiguous()
         self.n_features, self.k = self.columns.shape
+        self._grouped = TorchCells(self.places, np.random.default_rng(0)) if in_cells else None
         self._center = self.places.mean(dim=0)
         around = self.places - self._center
         norms = (around * around).sum(dim=1)
@@ -68,15 +75,17 @@ class TorchSearch:
     def _is_divided(self) -> bool:
         return (
             self.n_features <= _DIVIDED_DIMENSION
-            and self.k > _LISTED
+            and self.k > _LISTED[-1]
             and self._n_rows >= _ROWS_PER_CELL * _CELLS_PER_LANDMARK * self.k
         )
 
     @property
     def row_bytes(self) -> int:
         """Bytes per row while it is compared with landmarks."""
+        if self._grouped is not None:
+            return 8 * 8 * (self.n_features + 1)
         # The few rows beyond the grid are compared with all landmarks in separate blocks.
-        return 8 * 5 * _LISTED if self._is_divided else 8 * (2 * self.k + 4 * self.n_features)
+        return 8 * 5 * _LISTED[-1] if self._is_divided else 8 * (2 * self.k + 4 * self.n_features)
 
     @property
     def rows_at_once(self) -> int:
@@ -85,16 +94,24 @@ class TorchSearch:
 
     def nearest(self, X: Any, count: int) -> tuple[Any, Any]:
         """Return landmarks and squared distances, each of shape (b, count), nearest first."""
+        import torch
+
         count = min(count, self.k)
+        if self._grouped is not None:
+            return self._compared(X, self._grouped.nearest(X, count + _SPARE).sort().values, count)
         if self.n_features > _EXACT_COLUMNS:
             return smallest(self.squares(X), count)
         if not self._is_divided:
             return self._by_products(X, count, count + _SPARE)
         if count not in self._cells:
             self._cells[count] = _Cells(self, count)
-        listed, are_enough = self._cells[count].listed(X)
-        found, squares = self._compared(X, listed, count)
-        self._again(X, ~are_enough, found, squares, count + _SPARE)
+        found = X.new_empty((len(X), count), dtype=torch.int64)
+        squares = X.new_empty((len(X), count))
+        cells, levels = self._cells[count].of(X)
+        for level, listed in enumerate(self._cells[count].lists):
+            rows = (levels == level).nonzero()[:, 0]
+            found[rows], squares[rows] = self._compared(X[rows], listed[cells[rows]], count)
+        self._again(X, levels == len(_LISTED), found, squares, count + _SPARE)
         return found, squares
 
     def squares(self, X: Any) -> Any:
@@ -152,7 +169,13 @@ class TorchSearch:
 
 
 class _Cells:
-    """Cells of a grid; each lists the landmarks that may be nearest to a point inside it."""
+    """Cells of a grid; each lists the landmarks that may be nearest to a point inside it.
+
+    Attributes
+    ----------
+    lists : list of int32 tensors
+        For each number of `_LISTED`, as many ascending landmarks of every cell.
+    """
 
     def __init__(self, search: TorchSearch, count: int) -> None:
         import torch
@@ -167,18 +190,23 @@ class _Cells:
         self._edges = list(edges.T.contiguous())
         middles = torch.cartesian_prod(*((edges[1:] + edges[:-1]) / 2).T).view(-1, d)
         halves = torch.cartesian_prod(*((edges[1:] - edges[:-1]) / 2).T).view(-1, d)
-        self._listed = torch.empty((len(middles), _LISTED), dtype=torch.int32, device=edges.device)
-        self._complete = torch.empty(len(middles), dtype=torch.bool, device=edges.device)
+        self.lists = [
+            torch.empty((len(middles), width), dtype=torch.int32, device=edges.device)
+            for width in _LISTED
+        ]
+        self._levels = torch.empty(len(middles), dtype=torch.int8, device=edges.device)
         for part in row_blocks(len(middles), search.rows_at_once):
             distances = torch.cdist(middles[part], search.places)
-            near = distances.topk(_LISTED + 1, dim=1, largest=False, sorted=True)
+            near = distances.topk(_LISTED[-1] + 1, dim=1, largest=False, sorted=True)
             # Within a cell, distances differ from those at its center by at most half its diagonal.
             reach = near.values[:, count - 1] + 2 * halves[part].norm(dim=1)
-            self._complete[part] = near.values[:, -1] > (1 + 1e-9) * reach
-            self._listed[part] = near.indices[:, :_LISTED].sort(dim=1).values.int()
+            beyond = near.values[:, list(_LISTED)]
+            self._levels[part] = (beyond <= (1 + 1e-9) * reach[:, None]).sum(dim=1)
+            for listed, width in zip(self.lists, _LISTED, strict=True):
+                listed[part] = near.indices[:, :width].sort(dim=1).values.int()
 
-    def listed(self, X: Any) -> tuple[Any, Any]:
-        """Return ascending landmarks (b, 64) to compare with, and whether they suffice (b,)."""
+    def of(self, X: Any) -> tuple[Any, Any]:
+        """Return the cells (b,) of rows, and which of `lists` (b,) is the first that suffices."""
         import torch
 
         cells, inside = 0, True
@@ -186,7 +214,7 @@ class _Cells:
             slabs = torch.bucketize(along.contiguous(), edges) - 1
             inside = (slabs >= 0) & (slabs < len(edges) - 1) & inside
             cells = cells * (len(edges) - 1) + slabs.clamp_(0, len(edges) - 2)
-        return self._listed[cells], self._complete[cells] & inside
+        return cells, torch.where(inside, self._levels[cells], len(_LISTED))
 
 
 def smallest(values: Any, count: int) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ nearby groups. The results are the same for any number of threads.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _ROWS = 8192
 _QUERIES = 1024
 
 # Up to this many points, neighbors are exact.
-_ALL = 1500
+EXACT_ROWS = 1500
 
 # Largest coordinate in the unit of most of them: squares of larger ones would overflow.
 _FARTHEST = 1e15
@@ -40,6 +40,16 @@ _FARTHEST = 1e15
 # Products distinguish centers if, relative to the squared norm, few are closer than this.
 _DISTINCT = 8 * float(np.finfo(np.float32).eps)
 _FEW = 0.01
+
+
+def cell_count(n: int) -> int:
+    """Return the number of cells for n points."""
+    return max(1, int(_CELLS * np.sqrt(n)))
+
+
+def cells_to_search(n: int, n_cells: int) -> int:
+    """Return the number of cells in which the neighbors of one of n points are searched."""
+    return max(int(min(_SHARE, _CANDIDATES / n) * n_cells), _FEWEST)
 
 
 class Singles(NamedTuple):
@@ -60,7 +70,12 @@ class Singles(NamedTuple):
 
     def exactly(self, X: np.ndarray) -> np.ndarray:
         """Return float64 points (b, d), before they are rounded."""
-        return np.clip((X - self.center) * self.scale, -_FARTHEST, _FARTHEST)
+        return self.bounded((X - self.center) * self.scale)
+
+    @staticmethod
+    def bounded(points: Any) -> Any:
+        """Limit the coordinates of an array or tensor, so that their squares are finite."""
+        return points.clip(-_FARTHEST, _FARTHEST)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return float32 points (n, d)."""
@@ -90,7 +105,7 @@ class Cells:
     @classmethod
     def of(cls, points: np.ndarray, rng: np.random.Generator, n_threads: int) -> "Cells":
         """Group float32 points by centers drawn from them, after one step of k-means."""
-        n_cells = max(1, int(_CELLS * np.sqrt(len(points))))
+        n_cells = cell_count(len(points))
         centers = points[rng.choice(len(points), n_cells, replace=False)]
         cells = _nearest_centers(points, centers, n_threads)
         counts = np.bincount(cells, minlength=n_cells)[:, None]
@@ -165,7 +180,7 @@ def neighbors_of_all(
     n_threads : int
     """
     n = len(points)
-    if points.shape[1] <= TREE_MAX_DIMENSION or n <= _ALL:
+    if points.shape[1] <= TREE_MAX_DIMENSION or n <= EXACT_ROWS:
         _, rows = nearest(points, points, m + 1, n_threads)
         # Each point is its own neighbor, at any position among ties.
         own = rows == np.arange(n)[:, None]
@@ -179,8 +194,7 @@ def neighbors_of_all(
     grouped = cells.relative(singles, points)
     nearby = cells.nearby()
     sizes = np.diff(starts)
-    most = min(_SHARE, _CANDIDATES / n) * len(sizes)
-    wanted = max(int(most), _FEWEST)
+    wanted = cells_to_search(n, len(sizes))
     found: np.ndarray = np.empty((n, m), dtype=np.int64)
 
     def search(cell: int) -> None:

@@ -27,10 +27,11 @@ from trigpoint._common.errors import (
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import read_only, take_rows
-from trigpoint._numerics.blocks import Run, distinct_rows, grouped_rows
+from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
+    DevicePool,
     Pool,
     draw_pool,
     planned_landmarks,
@@ -43,8 +44,9 @@ from trigpoint._spaces import Space
 # Upper bound of the seeds passed to third-party samplers, such as scikit-learn's.
 _SEEDS = 2**31 - 1
 
-# As `landmarks` of the functions below: all distinct rows, for estimators that lay out all of them.
-ALL = object()
+# As `landmarks` of the functions below: all distinct rows, for estimators that lay out all of them
+# on the host, or on the device of the rows.
+ALL, ALL_THERE = object(), object()
 
 
 class CoincidingLandmarksWarning(ParameterWarning):
@@ -69,6 +71,8 @@ def pool_for(
         return landmarks.pool_from(source, space, rng, per_landmark)
     if landmarks is ALL:
         return draw_pool(source, space, source.n, rng, size=source.n)
+    if landmarks is ALL_THERE:
+        return DevicePool.read(source, space, rng)
     include = None
     if _kind(landmarks) == "given":
         given = _as_given(landmarks)
@@ -87,7 +91,7 @@ def draw_landmarks(
     embedding. The `indices` of the result are row numbers of X. If landmarks were dropped because
     they coincide with others, a note says so.
     """
-    if landmarks is ALL:
+    if landmarks is ALL or landmarks is ALL_THERE:
         return _all_rows(pool)
     size = pool.points.shape[0]
     few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
@@ -122,11 +126,11 @@ def draw_landmarks(
 
 def _all_rows(pool: Pool) -> Landmarks:
     """Return all distinct points, with the number of rows at each as mass."""
-    first, groups = grouped_rows(pool.dense)
+    first, groups = pool.grouped()
     if len(first) < 2:
         raise _too_few("all", len(first), pool)
     # A copy, since the rows may be the user's array.
-    points = pool.dense[first]
+    points = pool.dense if pool.is_copy and len(first) == pool.n else pool.dense[first]
     masses = np.bincount(groups).astype(np.float64)
     return Landmarks(points, first, masses=masses, groups=groups)
 

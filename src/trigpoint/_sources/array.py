@@ -48,6 +48,9 @@ class ArraySource(Source):
         as_needed = X.dtype == self.dtype and flags.c_contiguous and flags.aligned
         return X if as_needed and self._chosen is None and not self.columns.sparse else None
 
+    def returned(self, coordinates: np.ndarray) -> np.ndarray:
+        return coordinates
+
     def _taken(self, rows: np.ndarray | slice | None) -> np.ndarray:
         X: Any = self._X
         mapped = getattr(X, "_mmap", None)

@@ -78,6 +78,9 @@ class Source(ABC):
 
     path: Path | None = None
 
+    # PyTorch device of the rows, if they can be fitted there.
+    device: Any = None
+
     def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
         self.name, self.columns = name, columns
         if n is not None:
@@ -117,6 +120,16 @@ class Source(ABC):
 
         Returns None if the points would have to be read or converted.
         """
+        return None
+
+    def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
+        """Fit a space on the given rows, or all if None, and return them, mapped by it."""
+        raw = self.take(rows)
+        found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
+        return found
+
+    def returned(self, coordinates: np.ndarray) -> Any:
+        """Return coordinates of all rows as `map` returns them; ``None`` to compute them again."""
         return None
 
     def take(self, rows: np.ndarray | None) -> Points:

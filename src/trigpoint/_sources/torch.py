@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.device import device_memory, is_tensor, resolve_device
+from trigpoint._common.device import device_memory, is_tensor, resolve_device, to_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
@@ -39,6 +39,7 @@ class TorchSource(Source):
         n, chosen, found = described(tuple(tensor.shape), dtype, "X", columns)
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
         super().__init__("X", found, n)
+        self.device = resolve_device(None, tensor)
 
     def array(self) -> np.ndarray | None:
         """Return an array that shares the tensor's memory, or None if conversion is needed."""
@@ -47,6 +48,30 @@ class TorchSource(Source):
             return None
         is_same = str(tensor.dtype) == f"torch.{self.columns.dtype.name}"
         return np.asarray(tensor.numpy()) if is_same else None
+
+    def returned(self, coordinates: np.ndarray) -> Any:
+        return None if self.device is None else to_device(coordinates, self.device)
+
+    def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
+        if self.device is None or space.learns or not space.takes_tensors:
+            return super().pooled(space, rows)
+        return _on_host(self.euclidean(space, rows))
+
+    def euclidean(self, space: Any, rows: np.ndarray | None = None) -> Any:
+        """Return some rows, or all, checked and mapped by a fitted space, on their device."""
+        import torch
+
+        mapped, result = space.to(self.device), None
+        n = self.n if rows is None else len(rows)
+        for part in row_blocks(n, block_rows(8 * self.columns.count, _THERE_BYTES)):
+            numbers: Any = part.start if rows is None else rows[part]
+            block = self._tensor[part if rows is None else to_device(numbers, self.device)]
+            block = mapped(self._checked_there(block, numbers, self.device), numbers)
+            if result is None:
+                shape = n, block.shape[1]
+                result = torch.empty(shape, dtype=block.dtype, device=self.device)
+            result[part] = block
+        return result
 
     def _taken(self, rows: np.ndarray | None) -> np.ndarray:
         import torch
@@ -91,7 +116,7 @@ class TorchSource(Source):
         with device_memory(there), torch.no_grad():
             extended = model.to(there)
             for part in self._blocks_of(_THERE_BYTES):
-                block = self._checked_there(part, there)
+                block = self._checked_there(self._tensor[part], part.start, there)
                 coordinates, far = extended(block, part.start)
                 found[part] = coordinates
                 # Count on the device, so that blocks do not wait for each other.
@@ -103,18 +128,21 @@ class TorchSource(Source):
     def _blocks_of(self, n_bytes: int) -> Iterator[slice]:
         return row_blocks(self.n, block_rows(8 * self.columns.count, n_bytes))
 
-    def _checked_there(self, part: slice, device: Any) -> Any:
-        """Copy rows to a device, and check that their squares are finite."""
+    def _checked_there(self, block: Any, rows: Any, device: Any) -> Any:
+        """Copy rows to a device, and check that their squares are finite.
+
+        `rows` is the number of the first row, or an array with the numbers of all rows.
+        """
         import torch
 
-        dtype = getattr(torch, self.columns.dtype.name)
-        block = self._tensor[part].to(device).to(dtype).contiguous()
+        block = block.to(device).to(getattr(torch, self.columns.dtype.name)).contiguous()
         # NaN propagates to both extremes.
         extremes = np.zeros((2, self.columns.count), dtype=self.columns.dtype)
         extremes[:, 0] = torch.stack(block.aminmax()).cpu().numpy()
         if not np.isfinite(extremes).all():
             bad = int((~block.isfinite()).any(dim=1).nonzero()[0, 0])
-            refuse_non_finite(block[bad : bad + 1].cpu().numpy(), "X", None, part.start + bad)
+            number = int(rows[bad]) if isinstance(rows, np.ndarray) else rows + bad
+            refuse_non_finite(block[bad : bad + 1].cpu().numpy(), "X", None, number)
         check_magnitude(extremes, may_be_tiny=True)
         return block
 

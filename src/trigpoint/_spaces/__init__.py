@@ -34,10 +34,16 @@ class Space:
         Value of the ``metric`` parameter.
     takes_sparse : bool
         Whether rows may be sparse; if so, they stay sparse.
+    takes_tensors : bool
+        Whether `to` is available.
+    learns : bool
+        Whether `fit` depends on the rows.
     """
 
     name: str
     takes_sparse = False
+    takes_tensors = True
+    learns = False
 
     def fit(self, rows: Points) -> Self:
         """Fit the map to the rows of the pool."""
@@ -147,6 +153,7 @@ class Standardized(Space):
     """Columns divided by their standard deviations, so that each has equal influence."""
 
     name = "seuclidean"
+    learns = True
 
     def __init__(self, scales: np.ndarray | None = None) -> None:
         self.scales = scales
@@ -212,10 +219,13 @@ class UserSpace(Space):
     `arrays`, if any, but not the object itself.
     """
 
+    learns = True
+
     def __init__(self, given: Any) -> None:
         self.given = deepcopy(given)
         self.name = str(getattr(given, "name", type(given).__name__))
         self.takes_sparse = bool(getattr(given, "takes_sparse", False))
+        self.takes_tensors = hasattr(given, "to")
 
     def fit(self, rows: Points) -> Self:
         self.given.fit(read_only(rows))
@@ -260,7 +270,7 @@ class UserSpace(Space):
         return dict(self.given.arrays()) if hasattr(self.given, "arrays") else {}
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
-        if not hasattr(self.given, "to"):
+        if not self.takes_tensors:
             return super().to(device)
         on_device: Callable[[Any], Any] = self.given.to(device)
 

@@ -2,20 +2,24 @@
 
 from typing import Any
 
+import numpy as np
+
 from trigpoint._common.checks import refuse_zero_rows
 
 # Norms within these bounds can be squared in float64 without overflow or loss of digits.
 _SAFE_NORMS = 1e-150, 1e150
 
 
-def unit_rows(X: Any, first_row: int = 0) -> Any:
+def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
     """Scale the rows of a tensor to unit length; refuse rows of zeros.
+
+    Results have the bits of the host, unless a square root differs in its last bit.
 
     Parameters
     ----------
     X : tensor of shape (b, d), float32 or float64
-    first_row : int, default=0
-        Number of the first row, for the error message.
+    rows : int or ndarray of shape (b,), default=0
+        Number of the first row, or numbers of all rows, for the error message.
     """
     import torch
 
@@ -24,18 +28,23 @@ def unit_rows(X: Any, first_row: int = 0) -> Any:
     unsafe = ~((norms > low) & (norms < high))[:, 0]
     if unsafe.any():
         largest = X.abs().amax(dim=1, keepdim=True)
-        zero = (largest == 0).nonzero()[:, 0]
-        refuse_zero_rows(first_row + zero.cpu().numpy(), "X")
-        X = X / torch.where(unsafe[:, None], largest, 1.0)
+        zero = (largest == 0).nonzero()[:, 0].cpu().numpy()
+        refuse_zero_rows(rows[zero] if isinstance(rows, np.ndarray) else rows + zero, "X")
+        # Powers of two change no digit.
+        powers = torch.where(unsafe[:, None], -torch.frexp(largest).exponent.clamp(min=-1000), 0)
+        X = torch.ldexp(X, powers)
         norms = _norms(X)
     # Divide in float64, as on the host; `out` rounds the result without a temporary copy.
     return torch.div(X, norms, out=torch.empty_like(X))
 
 
 def _norms(X: Any) -> Any:
+    """Return norms (b, 1), from squares that are summed in the order of the columns."""
     import torch
 
-    return torch.linalg.vector_norm(X, dim=1, keepdim=True, dtype=torch.float64)
+    squares = X.T.double().square().contiguous()
+    count = torch.full((1,), len(squares), device=X.device)
+    return torch.segment_reduce(squares, "sum", lengths=count, unsafe=True)[0].sqrt()[:, None]
 
 
 def scaled(X: Any, scales: Any) -> Any:
