@@ -167,19 +167,6 @@ def run_commands(code: str, page: Path, line: int) -> str:
     return shown
 
 
-def test_blocks_are_read():
-    text = "# T\n\n```python\nprint(1)\n```\n```text\n1\n```\n\n"
-    text += "<!-- not run: it is long -->\n```python\nx\n```\nand\n```text\n2\n```\n"
-    text += "<!-- within 5 % -->\n```python\nprint(99)\n```\n```text\n100\n```\n"
-    first, second, third, fourth = read_blocks(text)
-    assert first == Block(4, "python", "print(1)\n", None, "1\n")
-    assert second == Block(12, "python", "x\n", "it is long", None)
-    assert third.language == "text"
-    assert prints_as_shown(fourth, "99")
-    assert not prints_as_shown(fourth, "90")
-    assert not prints_as_shown(first, "1.01")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_no_block_is_overlooked(page):
     text = page.read_text()

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.manifold
-from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import trigpoint as tp
 from trigpoint._extension.extensions import FarPointsWarning
@@ -75,23 +70,6 @@ def test_inputs_and_global_random_state_are_left_alone(estimator, roll):
     estimator(landmarks=100, random_state=0).fit(X).transform(X)
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002  as above
     np.testing.assert_array_equal(X, roll[0])
-
-
-def test_laplacian_eigenmaps_of_all_points_are_scikit_learns(roll):
-    X = roll[0][:600]
-    emb = tp.LaplacianEigenmaps(3, graph=tp.KNNGraph(12, metric="euclidean")).fit(X)
-    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(600))
-    without_loops = emb.graph_ - csr_array(np.eye(600))
-    # Given weights are in units of the largest.
-    without_loops /= without_loops.max()
-    emb = tp.LaplacianEigenmaps(3, graph=without_loops, eigenvectors="leading")
-    with pytest.warns(RedundantEigenvectorsWarning, match="function of the earlier"):
-        emb.fit(X)
-    peer = sklearn.manifold.SpectralEmbedding(
-        3, affinity="precomputed", eigen_solver="arpack", random_state=0
-    )
-    expected = peer.fit_transform(without_loops.toarray())
-    np.testing.assert_allclose(up_to_sign(emb.landmark_embedding_, expected), expected, atol=1e-8)
 
 
 def test_kernel_pca_of_all_points_is_scikit_learns(roll):
@@ -189,22 +167,3 @@ def test_landmarks_keep_their_coordinates_on_a_graph_of_ones_own(loops, roll):
     np.testing.assert_allclose(emb.transform(X), emb.landmark_embedding_, atol=1e-10)
     isomap = tp.Isomap(landmarks=np.arange(500), graph=links).fit(X)
     np.testing.assert_allclose(isomap.transform(X), isomap.landmark_embedding_, atol=1e-7)
-
-
-def test_pipeline_clone_and_grid_search(roll):
-    X, intrinsic = roll
-    y = (intrinsic[:, 0] > np.median(intrinsic[:, 0])).astype(int)
-    pipeline = make_pipeline(
-        StandardScaler(),
-        tp.LaplacianEigenmaps(
-            landmarks=tp.EfficientDPP(100), graph=tp.KNNGraph(10), random_state=0
-        ),
-        KNeighborsClassifier(),
-    )
-    grid = {
-        "laplacianeigenmaps__graph__n_neighbors": [8, 15],
-        "laplacianeigenmaps__landmarks__n_landmarks": [60, 120],
-    }
-    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X[:1000], y[:1000])
-    assert search.score(X[1000:2000], y[1000:2000]) > 0.95
-    assert clone(pipeline).get_params()["laplacianeigenmaps__landmarks__n_landmarks"] == 100

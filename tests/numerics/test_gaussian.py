@@ -1,4 +1,4 @@
-"""Kernels, bandwidth rules, repulsion functions."""
+"""Kernels, bandwidth rules, repulsion functions, and what landmarks leave of a kernel."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._numerics.gaussian import (
     REPULSIONS,
+    gaussian_kernel,
     gaussian_of,
     landmark_spacing,
     median_bandwidth,
@@ -14,7 +15,10 @@ from trigpoint._numerics.gaussian import (
     squared_distances,
     welsch,
 )
+from trigpoint._numerics.residual.exchange import trace_error
+from trigpoint._numerics.residual.factor import PoolFactor
 from trigpoint._samplers.drawing import Repulsion
+from trigpoint.metrics import nystrom_error
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])
@@ -88,3 +92,38 @@ def test_repulsion_by_name_or_function():
     for name, function in REPULSIONS.items():
         expected = function(np.sqrt(squares), 0.7)
         np.testing.assert_allclose(np.exp(Repulsion(name, 0.7)(squares)), expected)
+
+
+@pytest.fixture(name="X")
+def points():
+    return np.random.default_rng(0).normal(size=(300, 3))
+
+
+# --- a factor that grows -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_pool_factor_sees_when_all_is_explained(scale):
+    """What counts as rounding error depends on the variances."""
+    K = scale * gaussian_kernel(np.repeat(np.arange(3.0), 4)[:, None], 1.0)
+    factor = PoolFactor(lambda place: K[place], K.diagonal(), 12)
+    for t, place in enumerate((0, 5, 9)):
+        assert factor.n_missing == 12 - t
+        factor.add(place)
+    assert factor.n_missing == 0
+    assert not factor.variances.any()
+
+
+# --- an inverse that exchanges -----------------------------------------------------------------
+
+
+def test_gradient_of_the_trace_error(X):
+    rng = np.random.default_rng(4)
+    Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
+    kernel = gaussian_of(0.9)
+    error, gradient = trace_error(X, Z, kernel, 0.9, 2)
+    np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
+    for _ in range(3):
+        step = 1e-5 * rng.normal(size=Z.shape)
+        there, back = (trace_error(X, Z + sign * step, kernel, 0.9, 1)[0] for sign in (1, -1))
+        np.testing.assert_allclose((there - back) / 2, (gradient * step).sum(), rtol=1e-5)

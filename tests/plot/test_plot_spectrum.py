@@ -1,13 +1,11 @@
 """`plot.spectrum`: the leading eigenvalues, those of the coordinates, and their widest gap."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from sklearn import decomposition
 
 import trigpoint as tp
 from trigpoint import plot
+from trigpoint._samplers.curve import LandmarkCurve
 from trigpoint.plot._eigenvalues import leading_eigenvalues, widest_gap
 
 
@@ -94,15 +92,36 @@ def test_equal_eigenvalues_are_told_apart():
     assert leading.used[:6].tolist() == [True] * 4 + [False] * 2
 
 
-def test_what_has_no_eigenvalues_is_refused(roll):
-    with pytest.raises(ValueError, match="not fitted"):
-        plot.spectrum(tp.Isomap())
-    with pytest.raises(TypeError, match="has no eigenvalues_: pass a fitted estimator"):
-        plot.spectrum(tp.Uniform(10).fit(roll[0]))
-    with pytest.raises(TypeError, match="is not understood"):
-        plot.spectrum(SimpleNamespace(eigenvalues_=[1.0]))
-    other = decomposition.KernelPCA(2).fit(roll[0][:50])
-    with pytest.raises(
-        TypeError, match="a KernelPCA from another library: pass a fitted estimator"
-    ):
-        plot.spectrum(other)
+def falling(counts, errors):
+    return LandmarkCurve(np.array(counts), np.array(errors), np.zeros(len(counts)), 1.0)
+
+
+def test_landmark_curve_marks_what_is_needed():
+    counts = np.array([10, 100, 1000])
+    curve = falling(counts, [0.5, 0.05, 0.0])
+    axes = plot.landmark_curve(curve, tolerance=0.05, label="drawn", title="here")
+    line, level, mark = axes.lines
+    np.testing.assert_allclose(line.get_xdata(), counts)
+    np.testing.assert_allclose(line.get_ydata()[:2], curve.errors[:2])
+    assert level.get_ydata()[0] == 0.05
+    assert mark.get_xdata()[0] == 100
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["drawn", "100 landmarks"]
+    assert axes.get_title() == "here"
+    again = plot.landmark_curve(curve, ax=axes)
+    assert again is axes
+    assert len(axes.lines) == 4
+    assert axes.get_title() == "here"
+
+
+def test_a_legend_says_how_many_landmarks_each_of_several_curves_needs():
+    axes = None
+    for name, factor in (("a", 1.0), ("b", 3.0)):
+        curve = falling([10, 100, 1000], np.array([0.5, 0.05, 0.005]) * factor)
+        axes = plot.landmark_curve(curve, tolerance=0.05, ax=axes, label=name)
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == ["a", "100 landmarks", "b", f"{curve.needed(0.05)} landmarks"]
+    marks, curves = axes.lines[2::3], axes.lines[::3]
+    assert [mark.get_color() for mark in marks] == [line.get_color() for line in curves]
+    assert len({line.get_color() for line in curves}) == 2
+    # A tolerance that is out of reach is not marked.
+    assert plot.landmark_curve(curve, tolerance=0.001).get_legend() is None

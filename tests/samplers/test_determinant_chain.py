@@ -6,15 +6,12 @@ from scipy.stats import norm
 from subset_statistics import POINTS, SIGNIFICANCE, determinant, p_value, subsets
 
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint._samplers import chain as chain_module
 from trigpoint._samplers.annealed import AnnealedDPP
 from trigpoint._samplers.chain import (
     DeterminantChain,
     PointKernel,
-    acceptance_thresholds,
     pivoted_start,
-    walk,
 )
 from trigpoint._samplers.ensemble import kernel_matrix
 from trigpoint._samplers.exact import ExactDPP
@@ -28,36 +25,6 @@ K = gaussian_kernel(POINTS, BANDWIDTH)
 
 def weights(exponent, matrix=K, k=3):
     return {subset: determinant(matrix, subset) ** exponent for subset in subsets(len(matrix), [k])}
-
-
-def chain_draws(exponent, n_draws=4000, thinning=18):
-    """States of the chain in the table of all points, far enough apart to be independent.
-
-    That chains of many tables decide alike is another test's matter.
-    """
-    rng = np.random.default_rng(1)
-    start, others = np.array([0, 2, 4]), np.array([1, 3, 5])
-    points = np.concatenate([start, others])
-    inverse = ExchangeableInverse(start[:0], start, lambda a, b: K[np.ix_(a, b)], 1)
-    A, chosen = inverse.tables(np.arange(3), others).A, np.arange(3)
-    draws = []
-    for _ in range(n_draws):
-        proposed = rng.integers(3, size=thinning), rng.integers(6, size=thinning)
-        thresholds = acceptance_thresholds(exponent, thinning, rng)
-        walk(A, chosen, *proposed, thresholds, K.diagonal()[points])
-        draws.append(points[chosen])
-    return draws
-
-
-# The chain of power 1 is a k-DPP.
-@pytest.mark.parametrize(
-    ("exponent", "wrong"), [(0.5, (1.0,)), (1.0, (0.0, 0.8, 1.25)), (3.0, (2.0,))]
-)
-def test_chain_visits_subsets_by_the_power_of_their_determinant(exponent, wrong):
-    draws = chain_draws(exponent)
-    assert p_value(draws, weights(exponent)) > SIGNIFICANCE
-    for other in wrong:
-        assert p_value(draws, weights(other)) < SIGNIFICANCE
 
 
 def fits(X, sampler, n_draws=300):
@@ -120,23 +87,6 @@ def test_every_decision_is_that_of_the_determinants(k, together, sweeps, monkeyp
         np.testing.assert_array_equal(chain.indices, expected)
     assert n_accepted > 30
     assert chain.n_refused == 0
-
-
-@pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])
-def test_the_scale_of_the_kernel_does_not_matter(scale):
-    """Powers of two, with which every number of the chain is multiplied exactly."""
-    X = np.random.default_rng(6).normal(size=(60, 2))
-    matrix = gaussian_kernel(X, 0.7)
-    chains = [
-        DeterminantChain(PointKernel.precomputed(K), np.arange(15), 1.0)
-        for K in (matrix, scale * matrix)
-    ]
-    for seed in range(20):
-        accepted = [chain.sweep(np.random.default_rng(seed)) for chain in chains]
-        assert accepted[0] == accepted[1]
-        np.testing.assert_array_equal(chains[0].indices, chains[1].indices)
-    assert chains[0].n_refused == chains[1].n_refused == 0
-    assert set(chains[0].indices) != set(range(15))
 
 
 def test_parts_too_small_to_rely_on_are_those_of_a_points_own_variance():
@@ -289,14 +239,3 @@ def test_a_patch_sees_the_exchanges_of_those_before_it(exponent, small_patches, 
     monkeypatch.setattr(ExchangeSearch, "_refine", refine_anew)
     assert found == refined(made())
     assert found != list(range(30))
-
-
-def test_the_test_rejects_a_chain_that_cannot_go_back(monkeypatch):
-    """As if a landmark that has left a table could not be proposed again."""
-
-    def one_way(A, chosen, slots, places, *others):
-        return walk(A, chosen, slots, np.maximum(places, len(chosen)), *others)
-
-    monkeypatch.setattr(search, "walk", one_way)
-    states = chain_states(SIX, 3, 1.0, 1200, 2)
-    assert p_value(states, determinant_weights(SIX, 3, 1.0)) < SIGNIFICANCE

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._estimators.tensors import read_tensors, write_tensors
-from trigpoint._spaces import SPACES, Cosine, Space, Standardized, space_for
+from trigpoint._spaces import Cosine, Standardized, space_for
 from trigpoint.metrics import coverage_radius, map_scores
 
 
@@ -154,26 +154,6 @@ def test_rows_that_are_too_large_when_scaled_are_refused(extension, rng):
     X[5, 2] = 1e10
     with pytest.raises(tp.ParameterError, match=r"X under metric=.seuclidean. has values up to 1"):
         emb.transform(X)
-
-
-class Doubled(Space):
-    """A space with more columns than the rows."""
-
-    name = "doubled"
-
-    def _map(self, block, rows):
-        return np.c_[block, block]
-
-    def width(self, n_columns):
-        return 2 * n_columns
-
-
-def test_a_space_may_change_the_number_of_columns(rng, tmp_path, monkeypatch):
-    monkeypatch.setitem(SPACES, "doubled", Doubled)
-    X = vectors(rng)
-    emb = tp.LaplacianEigenmaps(landmarks=50, metric="doubled", random_state=0).fit(X)
-    emb.save(tmp_path / "model.trig")
-    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
 
 
 @each_metric
