@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from formats import Model
 from sklearn.base import clone
-from stand_in import Model
 
 import trigpoint as tp
 from trigpoint._common.errors import ParameterError
@@ -271,7 +271,7 @@ def test_workers_that_are_lost(workers, points, columns, tmp_path):
         return block
 
     cloudpickle = pytest.importorskip("cloudpickle")
-    cloudpickle.register_pickle_by_value(__import__("stand_in"))
+    cloudpickle.register_pickle_by_value(__import__("formats"))
     cloudpickle.register_pickle_by_value(__import__(__name__))
     X = parted(points, "small")
     slow = open_source(X.map_blocks(slowly, dtype=float, meta=np.empty((0, 3))))
