@@ -214,13 +214,3 @@ def test_only_the_rows_of_the_pool_are_checked_by_fit(rng):
     X[pooled[5]] = np.inf
     with pytest.raises(tp.ParameterError, match=f"row {pooled[5]}"):
         emb.fit(X)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9999])
-def test_a_map_of_data_that_is_mostly_copies(share, rng):
-    """Few distinct rows, or hardly any: what is there becomes a landmark."""
-    X = rng.normal(size=(220_000, 4)).astype(np.float32)
-    X[rng.random(220_000) < share] = 1.0
-    emb = tp.LandmarkMap(landmarks=None if share > 0.9 else 500, n_iter=5, random_state=0).fit(X)
-    assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_) > 5
-    assert np.isfinite(emb.transform(X[:1000])).all()

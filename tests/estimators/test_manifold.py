@@ -111,18 +111,6 @@ def test_leading_eigenvectors_recover_arc_length_and_the_default_height_too(big_
     assert list(default.stage_seconds_) == ["reading", "landmarks", "embedding"]
 
 
-def test_isomap_unrolls_to_true_scale(big_roll):
-    """Isomap's coordinates are lengths: they match arc length and height themselves."""
-    X, intrinsic = big_roll
-    emb = tp.Isomap(landmarks=500, random_state=0).fit(X)
-    Y = emb.transform(X[:5000])
-    for column in (0, 1):
-        slope = np.polyfit(intrinsic[:5000, column], Y[:, column], 1)[0]
-        # Paths over a graph turn left and right: they are a few per cent longer.
-        assert 0.99 < abs(slope) < 1.1
-        assert abs(np.corrcoef(intrinsic[:5000, column], Y[:, column])[0, 1]) > 0.99
-
-
 def test_landmarks_as_number_sampler_rows_or_points(roll):
     X = roll[0]
     emb = tp.LaplacianEigenmaps(landmarks=80, graph="bhattacharyya", random_state=3)

@@ -65,18 +65,3 @@ def test_one_bandwidth_is_needed(X):
     emb = tp.LaplacianEigenmaps(landmarks=50, extension="published", random_state=0)
     with pytest.raises(tp.ParameterError, match=r"needs one bandwidth.*KNNGraph\(bandwidth="):
         emb.fit(X)
-
-
-@pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
-def test_saved_and_on_a_device(X, tmp_path):
-    torch = pytest.importorskip("torch")
-    emb = tp.as_published(2, 50, m=40, sigma=4.0, n_neighbors=8, random_state=0).fit(X)
-    emb.save(tmp_path / "model.trig")
-    expected = emb.transform(X)
-    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), expected)
-    far = np.concatenate([X, X[:5] + 1000])
-    with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
-        found = emb.transform(torch.tensor(far)).numpy()
-    with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
-        expected = emb.transform(far)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())

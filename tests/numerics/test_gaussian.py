@@ -27,11 +27,8 @@ def test_squared_distances_keep_their_digits_far_from_the_origin(offset, rng):
     np.testing.assert_allclose(
         squared_distances(a, b), cdist(a, b, "sqeuclidean"), rtol=1e-8, atol=1e-12
     )
-
-
-def test_squared_distances_are_never_negative(rng):
-    x = rng.normal(size=(50, 10)).astype(np.float32)
-    squares = squared_distances(x, x)
+    a = a.astype(np.float32)
+    squares = squared_distances(a, a)
     assert (squares >= 0).all()
     assert squares.dtype == np.float32
 

@@ -48,21 +48,6 @@ def test_gaps_of_diffusion_maps_are_distances_from_one(islands):
     assert leading_eigenvalues(diffusion).gap == leading_eigenvalues(islands).gap == 2
 
 
-def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca, roll):
-    others = [
-        kind(2, landmarks=80, random_state=0).fit(roll[0]) for kind in (tp.DiffusionMaps, tp.Isomap)
-    ]
-    for estimator in (eigenmaps, kernel_pca, *others):
-        found = drawn(plot.spectrum(estimator))
-        own = estimator.eigenvalues_
-        np.testing.assert_allclose(found["coordinate"][:, 1], own, rtol=1e-6)
-        # Independent eigenvectors leave gaps.
-        numbers = found["coordinate"][:, 0]
-        assert numbers[0] == 1
-        assert (np.diff(numbers) >= 1).all()
-        assert found["not used"][0, 0] not in numbers
-
-
 def test_eigenvectors_that_were_passed_over_are_shown_too(roll):
     """Between coordinates that are no neighbors there is no gap but eigenvectors not used."""
     emb = tp.LaplacianEigenmaps(

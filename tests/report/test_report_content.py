@@ -103,16 +103,6 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
     assert {f"column {j}" for j in range(0, 40, 4)} <= set(names)
 
 
-@pytest.mark.parametrize("kind", [tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap])
-def test_every_estimator_has_content(kind, roll):
-    X, _ = roll
-    emb = kind(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X)
-    assert content.quality.method == kind.__name__
-    # Diffusion maps compare all pairs; kernel PCA and maps have no graph.
-    assert (content.edges is not None) == (kind is tp.Isomap)
-
-
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
     X = np.random.default_rng(0).normal(size=(30, 3))
     emb = tp.LaplacianEigenmaps(1, landmarks=12, graph="euclidean", random_state=0).fit(X)
@@ -340,13 +330,3 @@ def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
     assert text.index('id="verdict-title"') < text.index('id="explore"')
     alone = fitted.report(tmp_path / "landmarks.html")
     assert "verdict-title" not in alone.read_text(encoding="utf-8")
-
-
-def test_parameters_that_were_changed_after_the_fit(roll):
-    X = roll[0][:600]
-    graph = tp.KNNGraph(12)
-    emb = tp.DiffusionMaps(landmarks=80, graph=graph, time=2, random_state=0).fit(X)
-    page = emb.report(X=X).html
-    graph.set_params(n_neighbors=3)
-    emb.set_params(time=60, alpha=0.1, n_components=5)
-    assert emb.report(X=X).html == page
