@@ -13,7 +13,6 @@ from trigpoint._geometry import (
 )
 from trigpoint._neighbors import products
 from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.tree import TreeIndex
 
 
 def covariances_of(index, queries, m, mode):
@@ -77,19 +76,6 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
     np.testing.assert_allclose(matrix[left, right], expected, rtol=1e-6)
     np.testing.assert_array_equal(matrix, matrix.T)
     assert not matrix.diagonal().any()
-
-
-@pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_covariances_are_those_of_the_sample(index, dtype, rng):
-    points = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e3).astype(dtype)
-    expected = np.cov(points.T.astype(np.float64), bias=True)
-    full = covariances_of(index(points), points[:1], 40, "full")
-    np.testing.assert_allclose(full[0], expected, rtol=1e-9)
-    diagonal = covariances_of(index(points), points[:1], 40, "diag")
-    # In high dimension, variances come from products in the precision of the points.
-    rtol = 1e-6 if index is ProductIndex and dtype == np.float32 else 1e-9
-    np.testing.assert_allclose(diagonal[0], np.diag(expected), rtol=rtol)
 
 
 def test_variances_within_far_clusters_keep_their_digits(rng):

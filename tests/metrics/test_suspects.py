@@ -160,21 +160,6 @@ def joined(edges, k, value=1.0):
     return coo_array((np.full(len(row), value), (row, col)), shape=(k, k))
 
 
-def test_shortcuts_of_a_line_by_hand():
-    # Landmarks at 0, 1, 3, 6, 10. Distance to the 1st neighbor: 1, 1, 2, 3, 4; to the 2nd: 3, 2,
-    # 3, 4, 7.
-    u = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
-    edges = [(0, 1), (0, 2), (0, 3), (1, 3), (3, 4), (0, 4), (1, 4)]
-    # With 1: limits 2, 4, 6, 6, 8, 8, 8 for lengths 1, 3, 6, 5, 4, 10, 9: the last two.
-    assert metrics.shortcut_rate(joined(edges, 5), u, 1) == pytest.approx(2 / 7)
-    # With 2: limits 6, 6, 8, 8, 14, 14, 14: none.
-    assert metrics.shortcut_rate(joined(edges, 5), u, 2) == 0
-    assert metrics.shortcut_rate(joined([(0, 2), (2, 0), (1, 2)], 5), u, 1) == 0
-    # Two close pairs: the edge between them is longer than twice the distance within either.
-    u = np.array([0.0, 1.0, 5.0, 5.5])
-    assert metrics.shortcut_rate(joined([(0, 1), (1, 2), (2, 3)], 4), u, 1) == pytest.approx(1 / 3)
-
-
 def test_each_edge_counts_once_and_the_diagonal_never():
     u = np.arange(6.0)
     once = joined([(0, 1), (1, 2), (0, 5)], 6)

@@ -163,7 +163,9 @@ REFINED = tp.EfficientDPP(20, refine=2, kernel_bandwidth=1.0)
     ("kind", "cloud", "sampler"),
     [
         *product(
-            [np.asarray], ["plain", "duplicates", "many dimensions"], [KEPT, SEARCHED, REFINED]
+            [np.asarray],
+            ["plain", "far", "duplicates", "many dimensions"],
+            [KEPT, SEARCHED, REFINED],
         ),
         *product([csr_array], ["many dimensions", "mostly zeros"], [KEPT, SEARCHED]),
     ],
