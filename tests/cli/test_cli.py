@@ -136,17 +136,11 @@ def test_errors_are_lines(failing, capsys, error, said):
     assert capsys.readouterr() == ("", f"trigpoint: error: {said}\n")
 
 
-def test_debug_shows_the_traceback(failing, capsys):
-    assert failing(ValueError("no"), "--debug") == FAILED
-    assert "Traceback" in capsys.readouterr().err
-
-
-def test_an_interrupt_is_said(failing, capsys):
+def test_interrupts_are_said_and_mistakes_in_the_code_are_not_hidden(failing, capsys):
     assert failing(KeyboardInterrupt()) == INTERRUPTED == 130
     assert "interrupted; no file was left half-written" in capsys.readouterr().err
-
-
-def test_mistakes_in_the_code_are_not_hidden(failing):
+    assert failing(ValueError("no"), "--debug") == FAILED
+    assert "Traceback" in capsys.readouterr().err
     with pytest.raises(AssertionError, match="a mistake"):
         failing(AssertionError("a mistake"))
 
@@ -202,9 +196,8 @@ def test_an_existing_file_is_kept_without_force(folder, capsys):
     assert (folder / "Y.npy").read_bytes() == b"precious"
     assert embed("--force") == 0
     assert np.load("Y.npy").shape == (2000, 2)
-
-
-def test_a_link_to_itself_is_replaced(folder):
+    # Also if it is a link to itself.
+    (folder / "Y.npy").unlink()
     (folder / "Y.npy").symlink_to("Y.npy")
     assert embed("--force") == 0
     assert np.load("Y.npy").shape == (2000, 2)

@@ -65,6 +65,7 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
     else:
         np.testing.assert_array_equal(again.covariances_, fitted.covariances_)
     assert str(again) == str(fitted)
+    assert again.fitted_.decided == fitted.fitted_.decided
     assert list(again.get_feature_names_out()) == list(fitted.get_feature_names_out())
 
 
