@@ -1,4 +1,4 @@
-"""The public names, imports that go one way, and tests that need no POSIX system."""
+"""The public names, imports that go one way, and packages that may be missing."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""One process that is used for long: models that serve many threads, and many fits."""
+"""One process that is used for long: many fits, and Ctrl-C."""
 
 import gc
 import os

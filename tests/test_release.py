@@ -1,4 +1,4 @@
-"""What is released with the library: versions that are locked, and a workflow for other systems."""
+"""What is released with the library: locked versions, a workflow, a notebook."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The command: what it says, where, and with which exit code."""
+"""The command: what it says, where, with which exit code, and what it refuses."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""``trigpoint embed``: coordinates, and what is written besides."""
+"""``trigpoint embed``: coordinates, what is written besides, and the same on a cluster."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""``trigpoint transform`` and ``evaluate`` with a saved model."""
+"""``trigpoint transform``, ``evaluate`` and ``select``."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Errors and warnings: what they say, what they are about, and that they survive copies."""
+"""Errors, labels, words and memory limits."""
 
 import ast
 import copy

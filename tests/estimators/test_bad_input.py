@@ -1,4 +1,4 @@
-"""Every promise about bad input: an error that names the parameter, the value and the remedy."""
+"""Bad input and parameters: an error names the parameter, the value and the remedy."""
 
 import numpy as np
 import pandas as pd

@@ -45,10 +45,6 @@ def test_kernel_of_points_near_and_far_is_accurate(far, d, rng):
         np.testing.assert_allclose(gaussian_of(0.7)(left, right), exact, rtol=0, atol=1e-13)
 
 
-def test_median_bandwidth_by_hand(rng):
-    assert median_bandwidth(np.array([[0.0], [1.0], [3.0]]), rng) == 2.0
-
-
 def test_median_bandwidth_of_many_points_is_near_the_median_of_all(rng):
     x = rng.normal(size=(4000, 2))
     assert median_bandwidth(x, rng) == pytest.approx(np.median(pdist(x)), rel=0.05)

@@ -1,4 +1,4 @@
-"""`plot.landmarks`: marks, ellipses and what lies behind them."""
+"""`plot.landmarks` and `plot.graph`."""
 
 import numpy as np
 import pytest

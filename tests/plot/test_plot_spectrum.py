@@ -1,4 +1,4 @@
-"""`plot.spectrum`: the leading eigenvalues, those of the coordinates, and their widest gap."""
+"""`plot.spectrum` and `plot.landmark_curve`."""
 
 import numpy as np
 import pytest

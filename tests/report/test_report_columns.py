@@ -1,4 +1,4 @@
-"""Values for the page: what is read, what is lost, and in which order labels come."""
+"""Values, images and text for the page: what is read, what is lost, and what is refused."""
 
 import io
 from datetime import UTC, date, datetime
@@ -37,10 +37,7 @@ def test_numbers_come_back_to_a_step(rng, dtype, digits):
     column = number_column("x", values, dtype)
     np.testing.assert_allclose(decoded(column), values, atol=np.ptp(values) * 10.0**-digits)
     assert column.low <= column.color_low < column.color_high <= column.high
-
-
-def test_an_outlier_leaves_the_others_their_digits(rng):
-    """Saved rows have the values that went in."""
+    # An outlier leaves the others their digits.
     values = rng.integers(0, 9, size=1000).astype(float)
     values[7] = 1e5
     np.testing.assert_allclose(decoded(number_column("x", values)), values, atol=1e-4)

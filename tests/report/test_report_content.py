@@ -1,4 +1,4 @@
-"""What is computed for a page."""
+"""What is computed for a page, and the page as a file, in which no data becomes markup."""
 
 import base64
 import hashlib
@@ -205,9 +205,7 @@ def test_the_extent_follows_the_points_within_reach():
     np.testing.assert_allclose(grid.low, [-0.06, -3.12])
     np.testing.assert_allclose(grid.high, [2.56, 2.12])
     assert (grid.counts.sum(), grid.outside) == (1, 1)
-
-
-def test_landmarks_on_a_line_have_an_extent():
+    # Landmarks on a line have an extent, too.
     line = np.array([[1.0, 5.0], [2.0, 5.0]])
     grid = Grid((0, 1), line, line, 16)
     grid.add(np.array([[1.5, 5.0]]))

@@ -1,4 +1,4 @@
-"""The page in a browser: a selection leaves it as rows."""
+"""The page in a browser: a selection leaves it as rows; names, values and colors can be read."""
 
 import csv
 import io

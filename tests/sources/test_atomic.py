@@ -1,4 +1,4 @@
-"""Written files: there as a whole or not at all, in any blocks; nothing found there is trusted."""
+"""Models applied to all rows; written files are there as a whole or not at all."""
 
 import errno
 import os

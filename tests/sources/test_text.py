@@ -1,4 +1,4 @@
-"""Text files: layout, missing values, text among numbers, and whole rows."""
+"""Text files, single columns and whole rows of any file."""
 
 import gzip
 import os
