@@ -13,8 +13,6 @@ from trigpoint._cli import cli, demo, info
 from trigpoint._cli.cli import main
 from trigpoint._cli.results import FAILED, INTERRUPTED, USAGE
 
-COMMAND = sys.executable, "-m", "trigpoint"
-
 
 def exit_code(*arguments):
     with pytest.raises(SystemExit) as stop:

@@ -14,10 +14,6 @@ def measured(X, sampler, covariance="full"):
     return tp.LaplacianEigenmaps(landmarks=sampler, graph=graph, extension="graph").fit(X)
 
 
-def ellipses_of(axes):
-    return next(c for c in axes.collections if hasattr(c, "get_widths"))
-
-
 @pytest.mark.parametrize("covariance", ["full", "diag"])
 @pytest.mark.parametrize(("plane", "n_std"), [((0, 1), 1), ((2, 0), 2)])
 def test_ellipses_are_the_projected_covariances(plane, n_std, covariance, roll):
@@ -56,12 +52,16 @@ def test_many_points_are_drawn_as_density(rng):
     assert axes.images[0].get_cmap()(1.0)[0] > 0.4
 
 
-def test_many_landmarks_are_pixels_in_vector_files(rng):
+def test_many_landmarks_and_edges_are_pixels_in_vector_files(rng, roll, eigenmaps):
     X = rng.normal(size=(3000, 2))
     emb = measured(X, tp.EfficientDPP(2000, random_state=0), "diag")
     assert [c.get_rasterized() for c in plot.landmarks(emb).collections] == [True, True]
     few = measured(X, tp.EfficientDPP(20, random_state=0), "diag")
     assert [c.get_rasterized() for c in plot.landmarks(few).collections] == [False, False]
+    assert not plot.graph(eigenmaps).collections[0].get_rasterized()
+    dense = tp.Isomap(2, landmarks=200, graph=tp.KNNGraph(40), random_state=0).fit(roll[0])
+    assert plot.graph(dense).collections[0].get_rasterized()
+    assert not plot.graph(dense).texts
 
 
 def test_columns_are_called_by_their_names(roll):
@@ -169,10 +169,3 @@ def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands):
     place = note.get_window_extent()
     # Where no edge is, and inside of the figure.
     assert 0 <= place.y0 < place.y1 <= axes.xaxis.label.get_window_extent().y0
-
-
-def test_many_edges_are_pixels_in_vector_files(roll, eigenmaps):
-    assert not plot.graph(eigenmaps).collections[0].get_rasterized()
-    dense = tp.Isomap(2, landmarks=200, graph=tp.KNNGraph(40), random_state=0).fit(roll[0])
-    assert plot.graph(dense).collections[0].get_rasterized()
-    assert not plot.graph(dense).texts
