@@ -135,6 +135,9 @@ def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
     labels = np.array([0, 0, 0, 1, 1])
     kmeans._fill_empty(X, labels, 4)
     np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
+    # Copies cannot fill one.
+    with pytest.raises(ValueError, match=r"n_landmarks=3 is too large.*found only 2"):
+        kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")

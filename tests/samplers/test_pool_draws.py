@@ -123,7 +123,7 @@ def test_samplers_of_users(X, small_pools):
     for wrong in (np.zeros((5, 2)), np.full((5, 8), "a")):
         message = r"landmarks_ of Own has .* \(5, 8\) is needed"
         with pytest.raises(tp.ParameterError, match=message):
-            chosen(Own(lambda points, wrong=wrong: {"landmarks_": wrong}), X)
+            tp.select(X, Own(lambda points, wrong=wrong: {"landmarks_": wrong}))
     # They cannot write to the points.
     with pytest.raises(ValueError, match="read-only"):
         chosen(Own(lambda points: np.subtract(points, 1, out=points)), X)

@@ -9,7 +9,7 @@ import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._spaces import Cosine, Standardized, space_for
-from trigpoint.metrics import coverage_radius, map_scores
+from trigpoint.metrics import coverage_radius, map_scores, neighborhood_agreement
 
 
 class Hellinger:
@@ -229,6 +229,8 @@ def test_metrics_of_neighborhoods_by_direction(rng):
     assert map_scores(X, units).neighbors_preserved < 0.9
     assert coverage_radius(X, rows, metric="cosine") == coverage_radius(units, rows)
     assert coverage_radius(X, X[rows], metric="cosine") == coverage_radius(units, rows)
+    agreed = neighborhood_agreement(X, X[:, :2], metric="cosine")
+    assert agreed == neighborhood_agreement(units, X[:, :2]) != neighborhood_agreement(X, X[:, :2])
 
 
 @pytest.mark.parametrize("metric", ["angle", None, Standardized, np.linalg.norm])
