@@ -1,18 +1,19 @@
-"""The public names, imports that go one way, and tests that need no POSIX system."""
+"""The public names, imports that go one way, and packages that may be missing."""
 
 import ast
 import importlib
 import inspect
-import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import trigpoint
+from trigpoint._cli.cli import main
 
 SOURCE = Path(trigpoint.__file__).parent
 
@@ -108,17 +109,14 @@ def test_public_names_are_those_of_the_stub():
         assert getattr(trigpoint, name) is not None
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC_MODULES - {"trigpoint"}))
-def test_public_names_of_a_module_are_those_listed(name):
+def test_public_names_of_modules_are_those_listed_and_at_most_fifty():
     """Both ways: what is listed is there, and what is there without an underscore is listed."""
-    module = importlib.import_module(name)
-    assert len(set(module.__all__)) == len(module.__all__)
-    assert {name for name in vars(module) if not name.startswith("_")} == set(module.__all__)
-
-
-def test_there_are_at_most_fifty_public_names():
-    modules = [importlib.import_module(name) for name in PUBLIC_MODULES - {"trigpoint"}]
-    assert len(stub_names()) + sum(len(module.__all__) for module in modules) <= 50
+    count = len(stub_names())
+    for module in map(importlib.import_module, PUBLIC_MODULES - {"trigpoint"}):
+        count += len(module.__all__)
+        assert len(set(module.__all__)) == len(module.__all__)
+        assert {name for name in vars(module) if not name.startswith("_")} == set(module.__all__)
+    assert count <= 50
 
 
 def test_estimators_have_at_most_ten_parameters():
@@ -171,42 +169,60 @@ def test_import_leaves_heavy_modules_alone(code, heavy):
     assert result.stdout.strip() == "[]"
 
 
+def test_posix_modules_are_not_needed():
+    posix = "fcntl", "resource", "termios"
+    code = f"import sys; sys.modules.update(dict.fromkeys({posix}))"
+    for path in MODULES:
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        if parts[-1] not in ("__main__", "__init__"):
+            code += f"; import trigpoint.{'.'.join(parts)}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_unknown_names_are_errors():
     with pytest.raises(AttributeError, match="No trigpoint attribute LaplacianMap"):
         trigpoint.LaplacianMap  # noqa: B018
     assert set(trigpoint.__all__) <= set(dir(trigpoint))
 
 
-SCRIPT = """
-import contextlib
-import signal
-import sys
-import pytest
+@pytest.fixture
+def missing(monkeypatch):
+    """Function that lets a package be missing."""
 
-with contextlib.suppress(ImportError):
-    import distributed  # It knows the system that it is on, and imports `resource` elsewhere.
+    def hide(package):
+        for module in [name for name in sys.modules if name.split(".")[0] == package]:
+            monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.setitem(sys.modules, package, None)
 
-for module in ("fcntl", "resource", "termios"):
-    sys.modules[module] = None
-for name in ("SIGALRM", "SIGHUP", "SIGKILL", "alarm", "setitimer"):
-    if hasattr(signal, name):
-        delattr(signal, name)
-sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
-"""
+    return hide
 
 
-@pytest.mark.slow
-def test_test_modules_are_collected_without_posix_modules():
-    # Others cannot miss what they do not name.
-    named = re.compile(r"\b(fcntl|resource|termios|signal)\b")
-    tests = Path(__file__).parent.rglob("test_*.py")
-    some = [str(file) for file in tests if named.search(file.read_text())]
-    assert len(some) > 3
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *some],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[1],
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+def test_plots_without_matplotlib(rng, missing):
+    missing("matplotlib")
+    X = rng.normal(size=(60, 2))
+    emb = trigpoint.LaplacianEigenmaps(landmarks=20, random_state=0).fit(X)
+    arguments = {"embedding": X, "compare": {"a": X}}
+    for name in trigpoint.plot.__all__:
+        with pytest.raises(
+            ImportError, match=r"^plotting needs matplotlib: pip install matplotlib$"
+        ):
+            getattr(trigpoint.plot, name)(arguments.get(name, emb))
+
+
+@pytest.mark.parametrize(
+    ("package", "command", "said"),
+    [
+        ("matplotlib", "embed X.npy -o Y.npy --png Y.png", "--png needs matplotlib"),
+        ("matplotlib", "demo --points 100000000 --out out", "drawing the plot needs matplotlib"),
+        ("distributed", "embed X.npy -o Y.npy --dask local:2", "--dask needs distributed"),
+    ],
+)
+def test_commands_without_a_package(package, command, said, missing, tmp_path, capsys, monkeypatch):
+    """They say what to install, before any work."""
+    missing(package)
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", np.eye(30))
+    assert main(command.split()) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"trigpoint: error: {said}: pip install ")

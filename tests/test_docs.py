@@ -167,19 +167,6 @@ def run_commands(code: str, page: Path, line: int) -> str:
     return shown
 
 
-def test_blocks_are_read():
-    text = "# T\n\n```python\nprint(1)\n```\n```text\n1\n```\n\n"
-    text += "<!-- not run: it is long -->\n```python\nx\n```\nand\n```text\n2\n```\n"
-    text += "<!-- within 5 % -->\n```python\nprint(99)\n```\n```text\n100\n```\n"
-    first, second, third, fourth = read_blocks(text)
-    assert first == Block(4, "python", "print(1)\n", None, "1\n")
-    assert second == Block(12, "python", "x\n", "it is long", None)
-    assert third.language == "text"
-    assert prints_as_shown(fourth, "99")
-    assert not prints_as_shown(fourth, "90")
-    assert not prints_as_shown(first, "1.01")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_no_block_is_overlooked(page):
     text = page.read_text()
@@ -204,29 +191,24 @@ def test_public_names_are_in_the_reference():
     assert public - {"trigpoint.__version__"} == listed
 
 
-def test_functions_beside_equations_exist():
-    page = (DOCS / "how-it-works.md").read_text()
-    names = re.findall(r"`(_[a-z]+(?:\.[A-Za-z_]+)+)`", page)
+def test_pages_name_what_there_is():
+    """Functions beside equations, subcommands, scripts of the gallery, benchmarks, pictures."""
+    names = re.findall(r"`(_[a-z]+(?:\.[A-Za-z_]+)+)`", (DOCS / "how-it-works.md").read_text())
     assert "_geometry.bhattacharyya" in names
     for name in names:
         assert pkgutil.resolve_name(f"trigpoint.{name}") is not None
-
-
-def test_every_command_has_its_help():
     page = (DOCS / "command-line.md").read_text()
     assert re.findall(r"```{command-help} (\w+)", page) == list(cli.COMMANDS)
-
-
-def test_every_script_is_in_the_gallery():
     shown = (DOCS / "gallery.md").read_text().split("```{gallery}\n")[1].split("```")[0]
     assert set(shown.split()) == {script.stem for script in (DOCS / "gallery").glob("*.py")}
-
-
-def test_every_guide_and_recipe_with_data_has_a_picture():
+    linked = re.findall(r"^benchmarks/(\w+)$", (DOCS / "speed.md").read_text(), re.M)
+    assert sorted(linked) == sorted(page.stem for page in (DOCS / "benchmarks").glob("*.md"))
     recipes = [DOCS / "recipes" / f"{name}.md" for name in RECIPES]
     for page in [*(DOCS / "guide").glob("*.md"), *recipes]:
         if page.stem != "index":
             assert re.search(r"```{(image|report)}|!\[", page.read_text()), page
+    for page in (DOCS / "cite.md", ROOT / "CITATION.cff"):
+        assert tp.__version__ in page.read_text()
 
 
 def test_notebooks_have_the_code_of_their_page(monkeypatch):
@@ -246,11 +228,6 @@ def test_notebooks_have_the_code_of_their_page(monkeypatch):
     assert any(cell.startswith("def algorithm_2(") for cell in code)
 
 
-def test_every_group_of_benchmarks_has_its_page():
-    linked = re.findall(r"^benchmarks/(\w+)$", (DOCS / "speed.md").read_text(), re.M)
-    assert sorted(linked) == sorted(page.stem for page in (DOCS / "benchmarks").glob("*.md"))
-
-
 def test_every_experiment_has_its_verdict(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     import verdicts
@@ -259,11 +236,6 @@ def test_every_experiment_has_its_verdict(monkeypatch):
     pages = {page.stem for page in (DOCS / "paper").glob("*.md")}
     assert set(found) == pages - {Path(verdicts.LINE_BY_LINE).stem}
     assert all(verdict.startswith("**Here:** ") for verdict in found.values())
-
-
-def test_version_to_cite():
-    for page in (DOCS / "cite.md", ROOT / "CITATION.cff"):
-        assert tp.__version__ in page.read_text()
 
 
 def test_links_of_the_readme():

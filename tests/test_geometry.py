@@ -1,17 +1,18 @@
-"""Local covariances and the Bhattacharyya distance."""
+"""Local covariances, the Bhattacharyya distance and the local dimension."""
 
 import numpy as np
 import pytest
 
+import trigpoint as tp
 from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
+    local_dimension,
     regularize,
 )
 from trigpoint._neighbors import products
 from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.tree import TreeIndex
 
 
 def covariances_of(index, queries, m, mode):
@@ -77,19 +78,6 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
     assert not matrix.diagonal().any()
 
 
-@pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_covariances_are_those_of_the_sample(index, dtype, rng):
-    points = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e3).astype(dtype)
-    expected = np.cov(points.T.astype(np.float64), bias=True)
-    full = covariances_of(index(points), points[:1], 40, "full")
-    np.testing.assert_allclose(full[0], expected, rtol=1e-9)
-    diagonal = covariances_of(index(points), points[:1], 40, "diag")
-    # In high dimension, variances come from products in the precision of the points.
-    rtol = 1e-6 if index is ProductIndex and dtype == np.float32 else 1e-9
-    np.testing.assert_allclose(diagonal[0], np.diag(expected), rtol=rtol)
-
-
 def test_variances_within_far_clusters_keep_their_digits(rng):
     """Around the center of all, squares of float32 have no digits left for the spread of one."""
     centers = 1e4 * rng.normal(size=(3, 40))
@@ -133,3 +121,42 @@ def test_coinciding_neighbors_borrow_a_covariance_with_a_warning(shape):
     assert isinstance(note, SingularCovarianceWarning)
     assert "1 of 3 landmarks" in str(note)
     np.testing.assert_allclose(regular[2], regular[1])
+
+
+def ball(n, d, rng):
+    directions = rng.normal(size=(n, d))
+    return (
+        directions
+        / np.linalg.norm(directions, axis=1, keepdims=True)
+        * rng.random((n, 1)) ** (1 / d)
+    )
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5])
+def test_balls_in_a_larger_space(dimension, rng):
+    X = ball(20_000, dimension, rng) @ rng.normal(size=(dimension, 40))
+    # Balls at the border hold fewer points, which costs some of a high dimension.
+    assert local_dimension(X, 2000) == pytest.approx(dimension, rel=0.15)
+
+
+def test_noise_below_the_spacing_of_landmarks_does_not_count(rng):
+    X, _ = tp.datasets.make_swiss_roll(20_000, random_state=0)
+    noisy = np.hstack([X, np.zeros((len(X), 7))]) + 0.2 * rng.normal(size=(len(X), 10))
+    few, many = local_dimension(noisy, 200), local_dimension(noisy, 20_000)
+    assert few == pytest.approx(2, abs=0.4)
+    assert many > 3.4
+
+
+def test_scale_seed_and_copies_do_not_matter(rng):
+    X = ball(5000, 3, rng)
+    expected = local_dimension(X, 100)
+    assert local_dimension(2.0**20 * X, 100) == expected
+    copies = np.repeat(X, 2, axis=0)
+    assert local_dimension(copies, 100) == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 11])
+def test_few_points(n, rng):
+    X = rng.normal(size=(n, 2))
+    assert 0 <= local_dimension(X, n) <= 2
+    assert local_dimension(np.ones((n, 2)), n) == 0

@@ -1,41 +1,19 @@
-"""One process that is used for long: models that serve many threads, and many fits."""
+"""One process that is used for long: many fits, and Ctrl-C."""
 
 import gc
+import os
+import signal
+import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import trigpoint as tp
 
 # Far above what a loaded machine's allocator keeps, and far below what a leak would take.
 MOST_GROWTH = 64 * 2**20
-
-
-@pytest.fixture
-def restless():
-    """Threads take turns often, so that what they share by mistake is noticed soon."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("restless")
-@pytest.mark.parametrize("dimension", [3, 30])
-def test_one_model_serves_many_threads(dimension, rng, tmp_path):
-    """To the bit, whatever the other threads ask for."""
-    X = rng.normal(size=(5000, dimension))
-    tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(X).save(tmp_path / "model.trig")
-    model = tp.load(tmp_path / "model.trig").set_params(n_jobs=1)
-    requests = [X[rng.integers(len(X), size=rng.integers(1, 400))] for _ in range(64)]
-    answers = [model.transform(request) for request in requests]
-    with ThreadPoolExecutor(16) as pool:
-        for _ in range(4):
-            found = list(pool.map(model.transform, requests))
-            assert all(map(np.array_equal, found, answers))
 
 
 def resident():
@@ -58,3 +36,39 @@ def test_fits_leave_no_memory_behind(rng):
     for seed in range(20):
         fit(seed)
     assert resident() - before < MOST_GROWTH
+
+
+# In different stages of the work: trees, landmarks, graphs, points.
+SECONDS = 0.05, 0.13, 0.25, 0.42
+SCRIPT = f"""
+import gc
+import trigpoint as tp
+# Imports and compiling come first: they are not ours to interrupt.
+X, _ = tp.datasets.make_swiss_roll(1000, random_state=0)
+tp.LaplacianEigenmaps(landmarks=20, n_jobs=2).fit(X).transform(X)
+for _ in range({len(SECONDS)}):
+    X, _ = tp.datasets.make_swiss_roll(300_000, random_state=0)
+    print("ready", flush=True)
+    try:
+        while True:
+            tp.LaplacianEigenmaps(landmarks=300, n_jobs=2).fit(X).transform(X)
+    except KeyboardInterrupt:
+        pass
+    del X
+    gc.collect()
+    print("alive", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT, as a POSIX terminal does")
+def test_interrupt():
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+    with process, process.stdout as lines:
+        for seconds in SECONDS:
+            assert lines.readline() == "ready\n"
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            assert lines.readline() == "alive\n", seconds
+        assert lines.read() == ""
+    assert process.returncode == 0

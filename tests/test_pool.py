@@ -4,7 +4,6 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, save_npz
 from sklearn.base import clone
 from tests.sources.formats import held
 
@@ -171,18 +170,6 @@ def test_the_same_landmarks_from_text(X, tmp_path):
     np.testing.assert_array_equal(there.transform(tmp_path / "X.csv"), here.transform(X))
 
 
-def test_the_same_landmarks_of_sparse_rows(tmp_path):
-    rng = np.random.default_rng(0)
-    columns = np.sort(rng.integers(0, 40, size=(20_000, 4)), axis=1)
-    S = csr_array((np.ones(80_000), columns.ravel(), np.arange(0, 80_001, 4)), shape=(20_000, 40))
-    S.sum_duplicates()
-    save_npz(tmp_path / "S.npz", S)
-    here = embedding().fit(S.toarray())
-    for source in (S, S.tocsc(), tmp_path / "S.npz"):
-        emb = embedding().fit(source)
-        np.testing.assert_array_equal(emb.landmark_indices_, here.landmark_indices_)
-
-
 @pytest.mark.parametrize("least", [1000, 4000], ids=["some rows", "all rows"])
 def test_a_map_is_the_same_in_any_memory_order(least, rng, monkeypatch):
     """Above 50 columns, distances are measured in principal components."""
@@ -194,35 +181,6 @@ def test_a_map_is_the_same_in_any_memory_order(least, rng, monkeypatch):
     expected = emb.fit_transform(X)
     for same in (np.asfortranarray(X), frame, np.repeat(X, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(clone(emb).fit_transform(same), expected)
-
-
-EXTENDED = [
-    *(tp.LaplacianEigenmaps(graph="euclidean", extension=e) for e in ("graph", "all", "smooth", 5)),
-    tp.DiffusionMaps(graph="euclidean", extension=5),
-    *(tp.Isomap(graph="euclidean", extension=e) for e in ("graph", "smooth", 5)),
-    *(tp.KernelPCA(extension=e) for e in ("all", 5)),
-    tp.LandmarkMap(n_iter=20),
-]
-
-
-@pytest.mark.parametrize("estimator", EXTENDED, ids=repr)
-def test_ties_are_the_same_in_any_batch_file_or_chunk(estimator, rng, tmp_path):
-    """Zeros and ones in float32, at many equal distances from the landmarks."""
-    X = (rng.random((3000, 20)) < 0.4).astype(np.float32)
-    emb = clone(estimator).set_params(landmarks=80, random_state=0).fit(X)
-    expected = emb.transform(X)
-    for size in (1, 7, 100):
-        batches = [emb.transform(X[first : first + size]) for first in range(0, 200, size)]
-        np.testing.assert_array_equal(np.concatenate(batches)[:200], expected[:200])
-    np.save(tmp_path / "X.npy", X)
-    zarr = pytest.importorskip("zarr")
-    zarr.create_array(tmp_path / "X.zarr", data=X, chunks=(333, 7))
-    for path in (tmp_path / "X.npy", tmp_path / "X.zarr"):
-        np.testing.assert_array_equal(emb.transform(path), expected)
-        np.testing.assert_array_equal(clone(emb).fit_transform(path), expected)
-    dask = pytest.importorskip("dask.array")
-    lazy = emb.transform(dask.from_array(X, chunks=(217, 11)))
-    np.testing.assert_array_equal(lazy.compute(), expected)
 
 
 # Landmarks outside of the pool ---------------------------------------------------------------
@@ -256,13 +214,3 @@ def test_only_the_rows_of_the_pool_are_checked_by_fit(rng):
     X[pooled[5]] = np.inf
     with pytest.raises(tp.ParameterError, match=f"row {pooled[5]}"):
         emb.fit(X)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9999])
-def test_a_map_of_data_that_is_mostly_copies(share, rng):
-    """Few distinct rows, or hardly any: what is there becomes a landmark."""
-    X = rng.normal(size=(220_000, 4)).astype(np.float32)
-    X[rng.random(220_000) < share] = 1.0
-    emb = tp.LandmarkMap(landmarks=None if share > 0.9 else 500, n_iter=5, random_state=0).fit(X)
-    assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_) > 5
-    assert np.isfinite(emb.transform(X[:1000])).all()

@@ -82,12 +82,6 @@ def test_a_fractional_time_needs_positive_eigenvalues():
         diffusion_maps(weights, 1, time=0.5)
 
 
-def test_classical_scaling_recovers_a_configuration(rng):
-    points = rng.normal(size=(40, 3))
-    found = classical_scaling(cdist(points, points), 3).coordinates
-    np.testing.assert_allclose(cdist(found, found), cdist(points, points), atol=1e-9)
-
-
 def test_too_many_principal_components_are_refused():
     points = np.arange(6.0)[:, None]
     with pytest.raises(

@@ -1,15 +1,21 @@
-"""Errors and warnings: what they say, what they are about, and that they survive copies."""
+"""Errors, labels, words and memory limits."""
 
 import ast
 import copy
 import pickle
+from datetime import date
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import trigpoint as tp
+import trigpoint._common.memory as memory
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError, ParameterWarning, short
+from trigpoint._common.labels import MOST_CLASSES, are_classes
+from trigpoint._common.words import html_table, printable
 from trigpoint._estimators.isomap import FarRowError
 
 
@@ -77,3 +83,120 @@ def test_errors_about_parameters_have_fields():
     }
     others = {path.as_posix() for path in plain if path.parts[0] not in ABOUT_FILES} - ABOUT_FILES
     assert others == set()
+
+
+def test_text_for_a_terminal():
+    assert printable("a\tb\nc \u00e9 \u6f22") == "a\tb\nc \u00e9 \u6f22"
+    assert printable("\x1b[2J\x07\x9b31m\r\ud800") == r"\x1b[2J\x07\x9b31m\r\ud800"
+    assert printable("\u202egnp.exe") == r"\u202egnp.exe"
+
+
+def test_tables_for_notebooks():
+    """What names and values say is text, never markup."""
+    table = html_table("a < b", {"<i>": "1 & 2"})
+    assert "<p><b>a &lt; b</b></p>" in table
+    assert "&lt;i&gt;" in table
+    assert "1 &amp; 2" in table
+
+
+def test_records_are_tables_in_notebooks(rng):
+    X = rng.normal(size=(200, 3))
+    curve = tp.landmark_curve(X, n_landmarks=[5, 20], random_state=0)
+    assert f'20 landmarks</th><td style="text-align: left">{curve.errors[1]:.2%}' in (
+        curve._repr_html_()
+    )
+    refined = tp.Refinement().refine(X, np.arange(10))
+    assert f'after 0 sweeps</th><td style="text-align: left">{refined.errors[0]:.3%}' in (
+        refined._repr_html_()
+    )
+    compared = tp.compare_methods(X, landmarks=40, random_state=0)
+    assert f"{compared.attempts[0].method} keeps most" in compared._repr_html_()
+
+
+FEW, MANY = np.arange(50) % MOST_CLASSES, np.arange(50) % (MOST_CLASSES + 1)
+
+
+def with_gap(values, dtype):
+    values = values.astype(dtype)
+    values[3] = None if values.dtype == object else np.nan
+    return values
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (FEW, True),
+        (FEW.astype(np.uint8), True),
+        (MANY, False),
+        # The last value is the one that is too many.
+        (np.append(np.arange(100_000) % MOST_CLASSES, 99), False),
+        (FEW.astype(float), False),
+        (with_gap(FEW, float), True),
+        (with_gap(MANY, float), False),
+        (with_gap(FEW + 0.5, float), False),
+        (np.append(with_gap(FEW, float), np.inf), False),
+        (with_gap(FEW, object), True),
+        (with_gap(MANY, object), False),
+        (np.array([1, 2.0, None], dtype=object), True),
+        (np.array([1, 2.5, None], dtype=object), False),
+        (np.asarray(pd.array([1, 2, None], dtype="Int64")), True),
+        (np.array(["a", "b"]), True),
+        (np.array([f"{i}" for i in range(50)]), True),
+        (np.array([b"a", b"b"]), True),
+        (np.array([True, False]), True),
+        (np.array([True, None], dtype=object), True),
+        (np.array(["a", 1, None], dtype=object), True),
+        (np.array(["2020-01-01"], dtype="M8[s]"), False),
+        (np.array([date(2020, 1, 1), None], dtype=object), False),
+        (np.full(3, np.nan), False),
+        (np.full(3, None), False),
+    ],
+)
+def test_classes(values, expected):
+    assert are_classes(values) is expected
+
+
+GB = 2**30
+
+
+@pytest.fixture
+def groups(tmp_path, monkeypatch):
+    """A machine with 16 GB, and the files that describe its control groups."""
+    monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "resource", None)
+    sizes = {"SC_PHYS_PAGES": 16 * GB // 4096, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(memory.os, "sysconf", sizes.get, raising=False)
+    (tmp_path / "groups").mkdir()
+    return tmp_path
+
+
+NONE = {}
+OF_THE_PARENT = {
+    "cgroup": "0::/service/job\n",
+    "groups/service/job/memory.max": "max\n",
+    "groups/service/memory.max": f"{4 * GB}\n",
+}
+# Inside a container, its group is mounted as the root.
+OF_VERSION_1 = {
+    "cgroup": "5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n",
+    "groups/memory/memory.limit_in_bytes": f"{2 * GB}\n",
+}
+
+
+@pytest.mark.parametrize(("files", "limit"), [(NONE, 16), (OF_THE_PARENT, 4), (OF_VERSION_1, 2)])
+def test_the_limit_of_a_control_group(groups, files, limit):
+    for name, content in files.items():
+        (groups / name).parent.mkdir(parents=True, exist_ok=True)
+        (groups / name).write_text(content)
+    assert memory.physical_memory.__wrapped__() == limit * GB
+
+
+def test_a_limit_of_the_process(groups, monkeypatch):
+    """As ``ulimit -v`` sets it."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(memory, "resource", resource)
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (2 * GB, 4 * GB))
+    assert memory.physical_memory.__wrapped__() == 2 * GB
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (resource.RLIM_INFINITY,) * 2)
+    assert memory.physical_memory.__wrapped__() == 16 * GB

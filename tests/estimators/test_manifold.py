@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.manifold
-from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import trigpoint as tp
 from trigpoint._extension.extensions import FarPointsWarning
@@ -77,23 +72,6 @@ def test_inputs_and_global_random_state_are_left_alone(estimator, roll):
     np.testing.assert_array_equal(X, roll[0])
 
 
-def test_laplacian_eigenmaps_of_all_points_are_scikit_learns(roll):
-    X = roll[0][:600]
-    emb = tp.LaplacianEigenmaps(3, graph=tp.KNNGraph(12, metric="euclidean")).fit(X)
-    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(600))
-    without_loops = emb.graph_ - csr_array(np.eye(600))
-    # Given weights are in units of the largest.
-    without_loops /= without_loops.max()
-    emb = tp.LaplacianEigenmaps(3, graph=without_loops, eigenvectors="leading")
-    with pytest.warns(RedundantEigenvectorsWarning, match="function of the earlier"):
-        emb.fit(X)
-    peer = sklearn.manifold.SpectralEmbedding(
-        3, affinity="precomputed", eigen_solver="arpack", random_state=0
-    )
-    expected = peer.fit_transform(without_loops.toarray())
-    np.testing.assert_allclose(up_to_sign(emb.landmark_embedding_, expected), expected, atol=1e-8)
-
-
 def test_kernel_pca_of_all_points_is_scikit_learns(roll):
     X = roll[0][:500]
     emb = tp.KernelPCA(n_components=4, bandwidth=3.0).fit(X)
@@ -131,18 +109,6 @@ def test_leading_eigenvectors_recover_arc_length_and_the_default_height_too(big_
     assert default.extension_ == "smooth"
     assert int(default.fitted_.decided["n_neighbors"]) >= 10
     assert list(default.stage_seconds_) == ["reading", "landmarks", "embedding"]
-
-
-def test_isomap_unrolls_to_true_scale(big_roll):
-    """Isomap's coordinates are lengths: they match arc length and height themselves."""
-    X, intrinsic = big_roll
-    emb = tp.Isomap(landmarks=500, random_state=0).fit(X)
-    Y = emb.transform(X[:5000])
-    for column in (0, 1):
-        slope = np.polyfit(intrinsic[:5000, column], Y[:, column], 1)[0]
-        # Paths over a graph turn left and right: they are a few per cent longer.
-        assert 0.99 < abs(slope) < 1.1
-        assert abs(np.corrcoef(intrinsic[:5000, column], Y[:, column])[0, 1]) > 0.99
 
 
 def test_landmarks_as_number_sampler_rows_or_points(roll):
@@ -189,22 +155,3 @@ def test_landmarks_keep_their_coordinates_on_a_graph_of_ones_own(loops, roll):
     np.testing.assert_allclose(emb.transform(X), emb.landmark_embedding_, atol=1e-10)
     isomap = tp.Isomap(landmarks=np.arange(500), graph=links).fit(X)
     np.testing.assert_allclose(isomap.transform(X), isomap.landmark_embedding_, atol=1e-7)
-
-
-def test_pipeline_clone_and_grid_search(roll):
-    X, intrinsic = roll
-    y = (intrinsic[:, 0] > np.median(intrinsic[:, 0])).astype(int)
-    pipeline = make_pipeline(
-        StandardScaler(),
-        tp.LaplacianEigenmaps(
-            landmarks=tp.EfficientDPP(100), graph=tp.KNNGraph(10), random_state=0
-        ),
-        KNeighborsClassifier(),
-    )
-    grid = {
-        "laplacianeigenmaps__graph__n_neighbors": [8, 15],
-        "laplacianeigenmaps__landmarks__n_landmarks": [60, 120],
-    }
-    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X[:1000], y[:1000])
-    assert search.score(X[1000:2000], y[1000:2000]) > 0.95
-    assert clone(pipeline).get_params()["laplacianeigenmaps__landmarks__n_landmarks"] == 100

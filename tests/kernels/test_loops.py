@@ -22,7 +22,7 @@ from trigpoint import _kernels as compiled
 from trigpoint._kernels.landmark_sums import _exponentiate
 from trigpoint._neighbors import tree
 from trigpoint._neighbors.nearest import landmark_search
-from trigpoint._neighbors.products import ProductIndex, settle
+from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.tree import TreeIndex
 
 MODULES = [
@@ -54,16 +54,6 @@ def test_loops_call_loops_of_their_own_file_only(module):
         assert all(value.py_func.__module__ == module.__name__ for value in called), loop
 
 
-def test_loops_that_several_files_need_are_the_same():
-    sources = {}
-    for module in MODULES:
-        for loop in loops(module):
-            sources.setdefault(loop.py_func.__name__, set()).add(inspect.getsource(loop.py_func))
-    assert len(sources) > 40
-    for name in ("_squared_distance", "_box_square"):
-        assert len(sources[name]) == 1
-
-
 CODE = """
 import json
 import numpy as np
@@ -80,35 +70,6 @@ def test_loops_are_cached_between_processes(tmp_path):
         for _ in range(2)
     ]
     assert hits == [0, 1]
-
-
-@pytest.mark.parametrize("share", [0.0, 1e-3, 0.02, 0.2])
-@pytest.mark.parametrize("m", [1, 2, 13, 30, 39])
-def test_rounding_within_its_bound_changes_no_neighbor(share, m, rng):
-    """Squared distances off by anything up to the bound, on a grid with many ties."""
-    for _ in range(20):
-        points = rng.integers(3, size=(40, 3)) / 2
-        query = points[0].copy()
-        norms, query_norm = (points**2).sum(axis=1), float(query @ query)
-        exact = ((points - query) ** 2).sum(axis=1)
-        off = share * (query_norm + norms) * rng.uniform(-1, 1, size=40)
-        squares, places = exact + off, np.arange(40)
-        reached = settle(exact.take, norms, query_norm, share, np.inf, squares, places, m)
-        nearest = np.lexsort((np.arange(40), exact))[:m]
-        assert sorted(places[:m]) == sorted(nearest)
-        assert reached == (exact[nearest[-1]], nearest[-1])
-
-
-def test_neighbors_that_may_be_missing_are_reported(rng):
-    points = rng.normal(size=(30, 3))
-    norms, query_norm = (points**2).sum(axis=1), float(points[0] @ points[0])
-    exact = ((points - points[0]) ** 2).sum(axis=1)
-    bound = exact + 0.1 * (query_norm + norms)
-    cut = np.sort(bound)[9]
-    for m, missing in ((10, False), (11, True)):
-        squares, places = exact.copy(), np.arange(30)
-        found = settle(exact.take, norms, query_norm, 0.1, cut, squares, places, m)
-        assert (found == (-1, -1)) == missing
 
 
 def test_exponentials_are_right_to_the_last_digits():

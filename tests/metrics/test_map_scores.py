@@ -1,15 +1,18 @@
-"""Scores of maps: against slow definitions, against scikit-learn, and with ties."""
+"""Scores of maps, agreement of neighborhoods, classes and coordinates: against slow definitions."""
 
 from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import shortest_path
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
-from sklearn.manifold import trustworthiness
+from sklearn.neighbors import KNeighborsClassifier
 
+from trigpoint import metrics
 from trigpoint.metrics import _map_scores, map_scores, neighborhood_agreement, procrustes_r2
+from trigpoint.metrics._scores import knn_labels
 
 K = 5
 
@@ -71,17 +74,6 @@ def test_scores_against_the_obvious_version(rng, kind):
     assert found.area == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("d", [3, 50])
-def test_trustworthiness_is_scikit_learns(rng, d):
-    X, Y = rng.normal(size=(300, d)), rng.normal(size=(300, 2))
-    Y[:, 0] += 3 * X[:, 0]
-    found = map_scores(X, Y, n_neighbors=7, n_queries=None)
-    assert found.trustworthiness == pytest.approx(trustworthiness(X, Y, n_neighbors=7))
-    assert found.continuity == pytest.approx(trustworthiness(Y, X, n_neighbors=7))
-    straight = neighborhood_agreement(X, Y, n_neighbors=None)
-    assert found.area == pytest.approx(straight)
-
-
 def test_a_perfect_map_scores_1_and_a_random_one_as_chance_does(rng):
     X = rng.normal(size=(400, 2))
     shuffled = rng.permutation(X)
@@ -114,16 +106,6 @@ def test_ties_do_not_help(rng, copies):
     assert perfect.neighbors_preserved == pytest.approx(1)
     assert perfect.continuity == pytest.approx(1)
     assert perfect.area == pytest.approx(1)
-
-
-def test_the_order_of_rows_does_not_matter(rng):
-    X = rng.integers(3, size=(90, 4)).astype(float)
-    Y = X[:, :2].copy()
-    order = rng.permutation(90)
-    one, other = scores_of(X, Y), scores_of(X[order], Y[order])
-    np.testing.assert_allclose(one.curve, other.curve, atol=1e-12)
-    assert one.neighbors_preserved == pytest.approx(other.neighbors_preserved)
-    assert one.continuity == pytest.approx(other.continuity)
 
 
 def test_rows_without_order_have_no_scores_beyond_chance():
@@ -163,14 +145,6 @@ def test_distances_have_all_digits_far_from_the_origin_and_beside_an_outlier(rng
     assert shifted.neighbors_preserved == pytest.approx(1)
 
 
-def test_cosine_compares_directions(rng):
-    X = rng.normal(size=(200, 3))
-    longer = X * rng.uniform(1, 9, size=(200, 1))
-    own = map_scores(X, X[:, :2], metric="cosine")
-    assert map_scores(longer, X[:, :2], metric="cosine").area == pytest.approx(own.area)
-    assert map_scores(longer, X[:, :2]).area != pytest.approx(own.area)
-
-
 def test_rank_correlation_and_triplets_of_pairs(rng):
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2)).round()
     Y[:, 0] += X[:, 0]
@@ -193,18 +167,100 @@ def test_procrustes_is_scipys(rng):
     assert procrustes_r2(Y, rng.normal(size=(100, 2))) < 0.1
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X: map_scores(X, X[:5]), "6 rows and embedding has 5"),
-        (lambda X: map_scores(X, X), "n_neighbors=10 is too large"),
-        (lambda X: map_scores(X[:3], X[:3]), "pass at least 4"),
-        (lambda X: map_scores(X, X, n_neighbors=2, n_queries=0), "n_queries=0 is too small"),
-        (lambda X: map_scores(X, X, n_neighbors=2, metric="angle"), "'angle'"),
-        (lambda X: procrustes_r2(X, X[:4]), "6 rows and other has 4"),
-        (lambda X: procrustes_r2(X, 0 * X), "other has all points in one place"),
-    ],
-)
-def test_wrong_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(np.arange(12.0).reshape(6, 2) ** 2)
+@pytest.mark.parametrize("d", [2, 40])
+@pytest.mark.parametrize("n_neighbors", [1, 4, 7])
+def test_accuracy_is_scikit_learns(rng, d, n_neighbors):
+    labels = rng.integers(0, 4, 500)
+    X = rng.normal(size=(500, d)) + 0.8 * labels[:, None]
+    train, test = slice(0, 350), slice(350, None)
+    classifier = KNeighborsClassifier(n_neighbors, algorithm="brute").fit(X[train], labels[train])
+    expected = classifier.score(X[test], labels[test])
+    assert 0.3 < expected < 1
+    for names in (labels, labels.astype(str), labels.astype(object)):
+        accuracy = metrics.knn_accuracy(
+            X[train], names[train], X[test], names[test], n_neighbors=n_neighbors
+        )
+        assert accuracy == expected
+        found = knn_labels(X[train], names[train], X[test], n_neighbors=n_neighbors)
+        assert found.dtype == names.dtype
+        assert np.mean(found == names[test]) == expected
+
+
+def test_accuracy_of_one_neighbor_by_brute_force_far_from_the_origin(rng):
+    X = rng.normal(size=(300, 30)) + 1e6
+    labels = np.arange(300)
+    copies = X[::-1] + 1e-3 * rng.normal(size=(300, 30))
+    assert metrics.knn_accuracy(X, labels, copies, labels[::-1]) == 1
+    assert metrics.knn_accuracy(X, labels, copies, labels) == 0
+
+
+def test_recovery_against_the_obvious_version(rng):
+    u, embedding = rng.random((101, 2)), rng.normal(size=(101, 2)) * [1, 50]
+    embedding[:, 0] += 3 * u[:, 0]
+    order = np.random.default_rng(7).permutation(101)
+    halves = order[:50], order[50:]
+    scaled = embedding / embedding.std(axis=0)
+    residuals = []
+    for known, asked in (halves, halves[::-1]):
+        for i in asked:
+            nearest = known[np.argsort(cdist(scaled[[i]], scaled[known])[0])[:3]]
+            residuals.append(u[nearest].mean(axis=0) - u[i])
+    expected = 1 - np.square(residuals).sum(axis=0) / np.square(u - u.mean(axis=0)).sum(axis=0)
+    found = metrics.coordinate_recovery(embedding, u, n_neighbors=3, random_state=7)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_recovery_ignores_constant_axes_and_takes_a_sample(rng):
+    u = rng.random((3000, 1))
+    padded = np.column_stack([u, np.full(3000, 0.1)])
+    np.testing.assert_allclose(
+        metrics.coordinate_recovery(padded, u), metrics.coordinate_recovery(u, u)
+    )
+    fewer = metrics.coordinate_recovery(u, u, max_points=100)
+    assert fewer[0] < metrics.coordinate_recovery(u, u)[0]
+    np.testing.assert_array_equal(fewer, metrics.coordinate_recovery(u, u, max_points=100))
+
+
+def by_definition(known, Y):
+    """One neighborhood of one point at a time."""
+    n = len(Y)
+    apart = cdist(Y, Y)
+    near = [[j for j in np.argsort(row, kind="stable") if j != i] for i, row in enumerate(known)]
+    shown = [[j for j in np.argsort(row, kind="stable") if j != i] for i, row in enumerate(apart)]
+    total = weights = 0.0
+    for size in range(1, n - 1):
+        shared = sum(len(set(a[:size]) & set(b[:size])) for a, b in zip(near, shown, strict=True))
+        share = shared / (size * n)
+        total += ((n - 1) * share - size) / (n - 1 - size) / size
+        weights += 1 / size
+    return total / weights
+
+
+def test_straight_distances_by_definition(rng):
+    X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 2))
+    Y[:20] = X[:20, :2]
+    expected = by_definition(cdist(X, X), Y)
+    assert neighborhood_agreement(X, Y, n_neighbors=None) == pytest.approx(expected, rel=1e-12)
+
+
+def test_distances_along_the_points_by_definition(rng):
+    angles = np.sort(rng.uniform(0, 5, size=60))
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    apart = cdist(X, X)
+    graph = np.zeros((60, 60))
+    for i, near in enumerate(np.argsort(apart, axis=1)[:, 1:9]):
+        graph[i, near] = graph[near, i] = apart[i, near]
+    paths = shortest_path(graph, directed=False)
+    assert np.isfinite(paths).all()
+    found = neighborhood_agreement(X, X[:, :1], n_neighbors=8)
+    assert found == pytest.approx(by_definition(paths, X[:, :1]), rel=1e-12)
+
+
+def test_the_same_order_is_perfect_and_chance_is_nothing(rng):
+    X = rng.normal(size=(300, 2))
+    turned = 3 * X @ [[0.6, -0.8], [0.8, 0.6]] + 7
+    assert neighborhood_agreement(X, turned, n_neighbors=None) == 1
+    assert abs(neighborhood_agreement(X, rng.normal(size=(300, 2)))) < 0.02
+    # Separate groups and copies are no obstacle.
+    copies = np.repeat(np.concatenate([X[:20], X[20:40] + 1e3]), 3, axis=0)
+    assert neighborhood_agreement(copies, copies) > 0.9

@@ -1,12 +1,15 @@
-"""Suspected shortcuts, against true ones."""
+"""Shortcuts, suspected edges and true neighbors of a graph; rows far from all others."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.spatial.distance import cdist
 
 import trigpoint as tp
+from trigpoint import metrics
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint.metrics._neighborhoods import shortcut_rate
+from trigpoint.metrics._outliers import outlying_rows
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges, with_covariances
 
 
@@ -110,3 +113,100 @@ def test_covariances_that_a_model_file_lacks_are_estimated_from_points(rng, tmp_
     assert with_covariances(loaded, X, 1).covariances.shape == (60, 20, 20)
     own = fitted.fitted_.landmarks
     assert with_covariances(own, X, 1) is own
+
+
+def slow_rows(X):
+    """From all distances; all points are in the sample."""
+    third = np.sort(cdist(X, X), axis=1)[:, 3]
+    usual = np.sort(third)[int(0.99 * (len(X) - 1))]
+    return np.flatnonzero(third > 4 * usual)
+
+
+@pytest.mark.parametrize("d", [2, 15, 16, 40])
+def test_agrees_with_all_distances(d, rng):
+    X = rng.normal(size=(250, d))
+    X[[3, 77, 200]] += 30 * rng.normal(size=(3, d))
+    expected = slow_rows(X)
+    assert expected.tolist() == [3, 77, 200]
+    np.testing.assert_array_equal(outlying_rows(X), expected)
+
+
+def test_small_groups_of_outliers_are_outliers(rng):
+    X = rng.normal(size=(5000, 3))
+    X[10:13] = 100 + 0.01 * rng.normal(size=(3, 3))
+    assert outlying_rows(X).tolist() == [10, 11, 12]
+
+
+def test_varying_density_is_not_an_outlier(bowl, rng):
+    assert len(outlying_rows(bowl[0])) == 0
+    assert len(outlying_rows(rng.normal(size=(20_000, 3)))) == 0
+
+
+@pytest.mark.parametrize("d", [2, 16])
+def test_rows_that_are_not_among_the_sampled_points_are_found_too(d, rng):
+    X = rng.normal(size=(3000, d))
+    X[1234] = 1000
+    assert outlying_rows(X).tolist() == [1234]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_few_or_equal_points_have_none(n):
+    assert len(outlying_rows(np.arange(2.0 * n).reshape(n, 2))) == 0
+    assert len(outlying_rows(np.ones((100 * n, 2)))) == 0
+
+
+def joined(edges, k, value=1.0):
+    row, col = np.array(edges).T
+    return coo_array((np.full(len(row), value), (row, col)), shape=(k, k))
+
+
+def test_each_edge_counts_once_and_the_diagonal_never():
+    u = np.arange(6.0)
+    once = joined([(0, 1), (1, 2), (0, 5)], 6)
+    twice = joined([(0, 1), (1, 0), (1, 2), (0, 5), (5, 0), (0, 5), (3, 3), (4, 4)], 6)
+    assert metrics.shortcut_rate(once, u, 1) == pytest.approx(1 / 3)
+    for graph in (twice, csr_array(twice), twice.toarray(), csr_array(twice).T):
+        assert metrics.shortcut_rate(graph, u[:, None], 1) == pytest.approx(1 / 3)
+    # Stored zeros are edges: of zero length, or with a weight too small for float64.
+    assert metrics.shortcut_rate(joined([(0, 1), (0, 5)], 6, value=0.0), u, 1) == 0.5
+
+
+def test_an_edge_of_twice_the_reach_is_no_shortcut_on_a_grid():
+    # In tenths, not all of which are equally far apart in float64.
+    u = np.arange(0, 50) / 10
+    graph = joined([(i, i + 2) for i in range(48)], 50)
+    assert metrics.shortcut_rate(graph, u, 1) == 0
+    assert metrics.shortcut_rate(joined([(i, i + 3) for i in range(47)], 50), u, 1) == 1
+
+
+def recall_by_sets(linked, u, n_neighbors):
+    D = cdist(u, u)
+    np.fill_diagonal(D, np.inf)
+    shares = []
+    for i in range(len(u)):
+        true = np.argsort(D[i])[:n_neighbors]
+        shares.append(np.mean((linked | linked.T)[i, true]))
+    return np.mean(shares)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 5, 30])
+def test_recall_against_sets_of_neighbors(rng, n_neighbors):
+    u = rng.random((60, 2))
+    linked = np.triu(rng.random((60, 60)) < 0.3, 1)
+    recall = metrics.neighbor_recall(csr_array(linked), u, n_neighbors)
+    assert recall == pytest.approx(recall_by_sets(linked, u, n_neighbors), rel=1e-12)
+
+
+def test_tied_neighbors_are_interchangeable_but_nearer_ones_are_not():
+    # From the middle of a cross, four landmarks are tied in the second to fifth place.
+    u = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 1.0], [0.0, -1.0], [-1.0, 0.0], [0.6, 0.8]])
+    for tied in range(2, 6):
+        found = metrics.neighbor_recall(joined([(0, 1), (0, tied)], 6), u, 2)
+        # 0 finds both; 1 finds 0, tied finds 0 if it is among its nearest two.
+        second = np.sort(cdist(u, u)[tied])[2]
+        assert found == pytest.approx((2 + 1 + (second >= 1)) / 12)
+    # Three tied ones do not make up for the one that is nearer than they are.
+    found = metrics.neighbor_recall(joined([(0, 2), (0, 3), (0, 4)], 6), u[:, [0, 1]], 2)
+    own = 1
+    others = sum(np.sort(cdist(u, u)[i])[2] >= 1 for i in (2, 3, 4))
+    assert found == pytest.approx((own + others) / 12)

@@ -207,9 +207,7 @@ def test_copies_take_two_passes_at_most(rng, calls):
     check(SEARCHES["products"], points, points[:10], 60)
     # Each of two calls.
     assert len(passes) <= 4
-
-
-def test_more_ties_than_candidates_have_room_for(rng):
+    # More ties than candidates have room for.
     points = np.concatenate([rng.normal(size=(100, 20)) + 9, np.ones((9000, 20))])
     check(SEARCHES["products"], points, np.ones((2, 20)), 50)
 

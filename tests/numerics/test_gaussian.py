@@ -1,4 +1,4 @@
-"""Kernels, bandwidth rules, repulsion functions."""
+"""Kernels, bandwidth rules, repulsion functions, and what landmarks leave of a kernel."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,9 @@ from trigpoint._numerics.gaussian import (
     squared_distances,
     welsch,
 )
+from trigpoint._numerics.residual.exchange import trace_error
 from trigpoint._samplers.drawing import Repulsion
+from trigpoint.metrics import nystrom_error
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])
@@ -23,11 +25,8 @@ def test_squared_distances_keep_their_digits_far_from_the_origin(offset, rng):
     np.testing.assert_allclose(
         squared_distances(a, b), cdist(a, b, "sqeuclidean"), rtol=1e-8, atol=1e-12
     )
-
-
-def test_squared_distances_are_never_negative(rng):
-    x = rng.normal(size=(50, 10)).astype(np.float32)
-    squares = squared_distances(x, x)
+    a = a.astype(np.float32)
+    squares = squared_distances(a, a)
     assert (squares >= 0).all()
     assert squares.dtype == np.float32
 
@@ -42,10 +41,6 @@ def test_kernel_of_points_near_and_far_is_accurate(far, d, rng):
     for left, right in ((A, B), (B, A), (A[7:8], B)):
         exact = np.exp(-cdist(left, right, "sqeuclidean") / (2 * 0.7**2))
         np.testing.assert_allclose(gaussian_of(0.7)(left, right), exact, rtol=0, atol=1e-13)
-
-
-def test_median_bandwidth_by_hand(rng):
-    assert median_bandwidth(np.array([[0.0], [1.0], [3.0]]), rng) == 2.0
 
 
 def test_median_bandwidth_of_many_points_is_near_the_median_of_all(rng):
@@ -88,3 +83,23 @@ def test_repulsion_by_name_or_function():
     for name, function in REPULSIONS.items():
         expected = function(np.sqrt(squares), 0.7)
         np.testing.assert_allclose(np.exp(Repulsion(name, 0.7)(squares)), expected)
+
+
+@pytest.fixture(name="X")
+def points():
+    return np.random.default_rng(0).normal(size=(300, 3))
+
+
+# --- an inverse that exchanges -----------------------------------------------------------------
+
+
+def test_gradient_of_the_trace_error(X):
+    rng = np.random.default_rng(4)
+    Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
+    kernel = gaussian_of(0.9)
+    error, gradient = trace_error(X, Z, kernel, 0.9, 2)
+    np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
+    for _ in range(3):
+        step = 1e-5 * rng.normal(size=Z.shape)
+        there, back = (trace_error(X, Z + sign * step, kernel, 0.9, 1)[0] for sign in (1, -1))
+        np.testing.assert_allclose((there - back) / 2, (gradient * step).sum(), rtol=1e-5)

@@ -32,10 +32,10 @@ def two_blas_threads():
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-def test_blas_keeps_to_one_thread_inside_and_gets_the_others_back():
-    """In every thread that asks, also if the first that asked is still alive and has left."""
+def test_blas_gets_its_threads_back_after_calls_that_overlap():
+    """It keeps to one thread in every thread that asks, also if the first has left."""
 
-    def inside():
+    def inside(_=None):
         with one_blas_thread():
             with one_blas_thread():
                 assert set(blas_threads()) == {1}
@@ -43,19 +43,10 @@ def test_blas_keeps_to_one_thread_inside_and_gets_the_others_back():
 
     inside()
     assert set(blas_threads()) == {2}
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(inside).result()
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-def test_blas_gets_its_threads_back_after_calls_that_overlap():
-    def enter(_):
-        with one_blas_thread():
-            blas_threads()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(enter, range(40)))
-    assert set(blas_threads()) == {2}
+    for n_threads in (1, 4):
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(inside, range(40)))
+        assert set(blas_threads()) == {2}
 
 
 @pytest.fixture

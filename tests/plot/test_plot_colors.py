@@ -53,12 +53,6 @@ def test_classes_stay_apart_for_everyone(vision):
     assert least_difference(colors, vision) > 12
 
 
-def test_common_colors_are_confused_by_a_deuteranope():
-    """The simulation of color vision is not blind to it."""
-    common = [color[:3] for color in mpl.colormaps["tab10"].colors]
-    assert least_difference(common, "deuteranopia") < 6 < least_difference(common, "normal")
-
-
 def test_no_colour_passes_for_another_for_the_background_or_for_missing():
     others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(GRAY)]
     assert least_difference([*RGB[:20], *others], "normal") > 8

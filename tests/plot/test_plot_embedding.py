@@ -1,10 +1,11 @@
-"""`plot.embedding`: what is drawn, not how it looks."""
+"""`plot.embedding` and `plot.compare`: what is drawn, not how it looks."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 import trigpoint as tp
 from trigpoint import plot
@@ -236,70 +237,70 @@ def test_an_estimator_is_drawn_by_its_landmarks(roll, eigenmaps):
     np.testing.assert_allclose(of_all, height[eigenmaps.landmark_indices_])
     of_landmarks = plot.embedding(eigenmaps, color=height[eigenmaps.landmark_indices_])
     np.testing.assert_allclose(of_landmarks.collections[0].get_array(), of_all)
-    with pytest.raises(ValueError, match="each of the 80 landmarks or for each fitted point"):
-        plot.embedding(eigenmaps, color=np.zeros(90))
 
 
 # Errors -----------------------------------------------------------------------------------------
 
 
-def rows_of(n):
-    return np.arange(2.0 * n).reshape(n, 2)
+def test_panels_share_their_colours(rng):
+    few, many = rng.normal(size=(100, 3)), rng.normal(size=(100, 4))
+    color, figure = np.linspace(-5, 5, 100), Figure()
+    axes = plot.compare(
+        {"first": few, "second": many},
+        color=color,
+        label="depth",
+        title="all",
+        plane=(2, 1),
+        figure=figure,
+    )
+    assert not plt.get_fignums()
+    assert [ax.get_title() for ax in axes] == ["first", "second"]
+    assert axes[0].get_xlabel() == "coordinate 3"
+    drawn = [ax.collections[0] for ax in axes]
+    np.testing.assert_allclose(drawn[1].get_offsets(), many[:, [2, 1]])
+    assert [mappable.get_clim() for mappable in drawn] == [(-5, 5)] * 2
+    assert axes[0].figure is figure
+    assert len(figure.axes) == 3, "two panels and a bar"
+    assert figure.axes[2].get_ylabel() == "depth"
+    assert figure.get_suptitle() == "all"
 
 
-POINTS = rows_of(5)
+def test_images_and_markers_have_one_scale(eigenmaps, rng):
+    """An image of means spans less than the numbers, and landmarks others than the points."""
+    color = rng.normal(size=30_000)
+    Y = rng.integers(0, 20, size=(30_000, 2)) / 20.0
+    axes = plot.compare({"points": Y, "landmarks": eigenmaps}, color=color)
+    image, markers = axes[0].images[0], axes[1].collections[0]
+    assert image.get_array().max() < 1
+    expected = color[eigenmaps.landmark_indices_]
+    np.testing.assert_allclose(markers.get_array(), expected)
+    assert image.get_clim() == markers.get_clim()
+    assert markers.get_clim() == pytest.approx((expected.min(), expected.max()))
+
+
+def test_classes_have_one_legend(roll, eigenmaps):
+    """Landmarks of some classes only are in the same colors as all points."""
+    classes = np.where(roll[1][:, 0] < np.median(roll[1][:, 0]), "inner", "outer")
+    classes[eigenmaps.landmark_indices_] = "outer"
+    Y = eigenmaps.transform(roll[0])
+    axes = plot.compare({"points": Y, "landmarks": eigenmaps}, color=classes, label="part")
+    (legend,) = axes[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["inner", "outer"]
+    assert all(ax.get_legend() is None for ax in axes)
+    points, landmarks = (ax.collections[0] for ax in axes)
+    assert set(landmarks.get_array()) == {1}
+    outer = points.to_rgba(points.get_array())[points.get_array() == 1][0]
+    np.testing.assert_allclose(landmarks.to_rgba(landmarks.get_array())[0], outer)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
-        ({"coordinates": np.full((5, 2), "up")}, "coordinates has 'up' instead of a number"),
-        ({"coordinates": np.eye(2) * 1j}, "coordinates holds complex128"),
-        ({"coordinates": np.ma.masked_less(np.eye(2), 1)}, "coordinates has masked values"),
-        ({"coordinates": [[1, 2], [3]]}, "coordinates has rows of 1 and of 2 values"),
-        ({"color": [[1], [1, 2]]}, "color has rows of 1 and of 2 values"),
-        ({"cmap": "pretty"}, "cmap='pretty' is not known"),
-        ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
-        ({"coordinates": np.ones((0, 2))}, r"coordinates has no points: pass at least one"),
-        ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
-        ({"color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
-        ({"color": "red"}, r"color has shape \(\)"),
-        ({"color": np.full(5, np.nan)}, "no finite number"),
-        ({"plane": (0, 2)}, r"plane=\(0, 2\).*from 0 to 1"),
-        ({"plane": (1, 1)}, "two different"),
-        ({"plane": 1}, "not a pair of columns"),
-        ({"plane": (0, 1.0)}, "not a pair of columns"),
-        ({"landmarks": [0, 5]}, "rows from 0 to 5: choose rows from 0 to 4"),
-        ({"landmarks": np.ones((2, 1))}, r"landmarks has shape \(2, 1\)"),
-        ({"coordinates": tp.Isomap()}, "not fitted"),
-        ({"landmarks": tp.Isomap()}, "not fitted"),
-        ({"landmarks": np.zeros((4, 3))}, "has 3 columns, and the embedd"),
-        (
-            {"coordinates": rows_of(150), "color": np.arange(150), "categories": True},
-            "color has 150 classes.*merge some",
-        ),
-    ],
+    ("count", "ncols", "shape"),
+    [(3, None, (1, 3)), (5, None, (2, 4)), (5, 2, (3, 2)), (2, 9, (1, 2))],
 )
-def test_bad_values_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        plot.embedding(**{"coordinates": POINTS} | arguments)
-    assert not plt.get_fignums(), "nothing is left half drawn"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"ax": 3}, "ax=3 is not understood: pass Matplotlib Axes"),
-        ({"color": list("abcde"), "categories": False}, "not numbers.*categories=True"),
-        ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "not numbers"),
-        ({"landmarks": [0.5, 1.5]}, "landmarks of type list and length 2 is not .* row numbers"),
-        (
-            {"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)},
-            "has no landmark_embedding_",
-        ),
-    ],
-)
-def test_bad_types_are_named(arguments, message):
-    with pytest.raises(TypeError, match=message):
-        plot.embedding(POINTS, **arguments)
+def test_panels_stand_in_rows(count, ncols, shape, rng):
+    axes = plot.compare({f"{i}": rng.normal(size=(9, 2)) for i in range(count)}, ncols=ncols)
+    assert axes.shape == (count,)
+    assert axes[0].get_subplotspec().get_gridspec().get_geometry() == shape
+    assert len(axes[0].figure.axes) == count
+    below = [ax.get_xlabel() != "" for ax in axes]
+    assert below == [place + shape[1] >= count for place in range(count)]

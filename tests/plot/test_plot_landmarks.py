@@ -1,8 +1,8 @@
-"""`plot.landmarks`: marks, ellipses and what lies behind them."""
+"""`plot.landmarks` and `plot.graph`."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.sparse import triu
 
 import trigpoint as tp
 from trigpoint import plot
@@ -12,10 +12,6 @@ def measured(X, sampler, covariance="full"):
     """An estimator whose landmarks have local covariances."""
     graph = tp.KNNGraph(covariance=covariance)
     return tp.LaplacianEigenmaps(landmarks=sampler, graph=graph, extension="graph").fit(X)
-
-
-def ellipses_of(axes):
-    return next(c for c in axes.collections if hasattr(c, "get_widths"))
 
 
 @pytest.mark.parametrize("covariance", ["full", "diag"])
@@ -56,12 +52,16 @@ def test_many_points_are_drawn_as_density(rng):
     assert axes.images[0].get_cmap()(1.0)[0] > 0.4
 
 
-def test_many_landmarks_are_pixels_in_vector_files(rng):
+def test_many_landmarks_and_edges_are_pixels_in_vector_files(rng, roll, eigenmaps):
     X = rng.normal(size=(3000, 2))
     emb = measured(X, tp.EfficientDPP(2000, random_state=0), "diag")
     assert [c.get_rasterized() for c in plot.landmarks(emb).collections] == [True, True]
     few = measured(X, tp.EfficientDPP(20, random_state=0), "diag")
     assert [c.get_rasterized() for c in plot.landmarks(few).collections] == [False, False]
+    assert not plot.graph(eigenmaps).collections[0].get_rasterized()
+    dense = tp.Isomap(2, landmarks=200, graph=tp.KNNGraph(40), random_state=0).fit(roll[0])
+    assert plot.graph(dense).collections[0].get_rasterized()
+    assert not plot.graph(dense).texts
 
 
 def test_columns_are_called_by_their_names(roll):
@@ -100,21 +100,72 @@ def test_an_estimator_read_from_a_file_may_have_no_covariances(rng, tmp_path):
     np.testing.assert_allclose(marks.get_offsets(), emb.landmarks_[:, :2])
 
 
-def test_wrong_sources_and_points_are_refused(roll, eigenmaps):
-    with pytest.raises(ValueError, match="not fitted"):
-        plot.landmarks(tp.EfficientDPP())
-    # Not the array itself, of which there would be pages.
-    message = r"^source of type ndarray and shape \(50, 3\) is not understood: pass a fitted est"
-    with pytest.raises(TypeError, match=message):
-        plot.landmarks(roll[0][:50], roll[0])
-    with pytest.raises(TypeError, match="pass a fitted estimator or sampler"):
-        plot.landmarks(tp.EfficientDPP)
-    with pytest.raises(ValueError, match="X has 2 columns and the landmarks have 3"):
-        plot.landmarks(eigenmaps, roll[0][:, :2])
-    with pytest.raises(ValueError, match=r"X has shape \(3,\)"):
-        plot.landmarks(eigenmaps, np.ones(3))
-    with pytest.raises(ValueError, match=r"plane=\(0, 3\)"):
-        plot.landmarks(eigenmaps, plane=(0, 3))
-    with pytest.raises(ValueError, match="n_std=0"):
-        plot.landmarks(eigenmaps, n_std=0)
-    assert not plt.get_fignums()
+def edge_set(segments, points):
+    """Pairs of rows of `points` that segments join."""
+    found = set()
+    for segment in segments:
+        ends = [int(np.abs(points - end).sum(axis=1).argmin()) for end in segment]
+        np.testing.assert_allclose(points[ends], segment)
+        found.add(tuple(sorted(ends)))
+    return found
+
+
+@pytest.mark.parametrize(("on", "plane"), [("embedding", (0, 1)), ("points", (2, 0))])
+def test_every_edge_is_drawn_once(on, plane, eigenmaps):
+    axes = plot.graph(eigenmaps, on=on, plane=plane)
+    edges, marks = axes.collections
+    where = eigenmaps.landmark_embedding_ if on == "embedding" else eigenmaps.landmarks_
+    np.testing.assert_allclose(marks.get_offsets(), where[:, plane])
+    expected = {
+        tuple(edge) for edge in np.transpose(triu(eigenmaps.graph_, k=1).nonzero()).tolist()
+    }
+    segments = edges.get_segments()
+    assert len(segments) == len(expected)
+    assert edge_set(segments, where[:, plane]) == expected
+    labels = axes.get_xlabel(), axes.get_ylabel()
+    assert labels == {"embedding": ("coordinate 1", "coordinate 2")}.get(
+        on, ("column 2", "column 0")
+    )
+
+
+def test_opacity_is_the_weight(eigenmaps):
+    edges = plot.graph(eigenmaps).collections[0]
+    weights = np.sort(triu(eigenmaps.graph_, k=1).data)
+    opacity = edges.get_colors()[:, 3]
+    assert opacity[-1] == pytest.approx(0.9)
+    np.testing.assert_allclose((opacity - 0.05) / 0.85, weights / weights[-1], atol=1e-12)
+
+
+def test_the_graph_of_one_coordinate_is_drawn_on_the_points(roll):
+    line = tp.Isomap(1, landmarks=50, random_state=0).fit(roll[0])
+    assert len(plot.graph(line, on="points").collections) == 2
+
+
+def test_bridges_are_marked(islands):
+    axes = plot.graph(islands, on="points")
+    edges, bridges, _ = axes.collections
+    points = islands.landmarks_[:, :2]
+    expected = {tuple(sorted(bridge)) for bridge in islands.bridges_.tolist()}
+    assert edge_set(bridges.get_segments(), points) == expected
+    assert not edge_set(edges.get_segments(), points) & expected
+    assert len(edges.get_segments()) + 2 == (islands.graph_.nnz - 90) // 2
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["2 bridges"]
+    assert tuple(bridges.get_colors()[0]) != tuple(edges.get_colors()[0])
+
+
+def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands):
+    axes = plot.graph(islands, on="points", max_edges=10)
+    edges, bridges, _ = axes.collections
+    assert len(bridges.get_segments()) == 2
+    weights = islands.graph_.toarray()
+    weights[tuple(islands.bridges_.T)] = 0
+    heaviest = np.sort(np.triu(weights, k=1).ravel())[-10:]
+    drawn = edge_set(edges.get_segments(), islands.landmarks_[:, :2])
+    np.testing.assert_allclose(sorted(weights[pair] for pair in drawn), heaviest)
+    total = (islands.graph_.nnz - 90) // 2 - 2
+    (note,) = axes.texts
+    assert note.get_text() == f"the heaviest 10 of {total} edges"
+    axes.figure.canvas.draw()
+    place = note.get_window_extent()
+    # Where no edge is, and inside of the figure.
+    assert 0 <= place.y0 < place.y1 <= axes.xaxis.label.get_window_extent().y0

@@ -1,8 +1,15 @@
-"""What is computed for a page."""
+"""What is computed for a page, and the page as a file, in which no data becomes markup."""
+
+import base64
+import hashlib
+import json
+import re
+from html import escape
+from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
 from trigpoint._report.content import gather, used_parameters
@@ -63,18 +70,6 @@ def test_cells_and_covering_radius_are_those_of_the_sample(fitted, roll):
     assert part.cell_sizes.sum() == pytest.approx(3000, abs=1)
 
 
-def test_a_file_gives_the_same_as_its_array(fitted, roll, tmp_path):
-    X, _ = roll
-    np.save(tmp_path / "roll.npy", X)
-    pd.DataFrame(X, columns=["x", "y", "z"]).to_csv(tmp_path / "roll.csv", index=False)
-    expected = gathered(fitted, X, sample=300).sample
-    for name in ("roll.npy", "roll.csv"):
-        content = gathered(fitted, tmp_path / name, sample=300)
-        np.testing.assert_array_equal(content.sample.rows, expected.rows)
-        np.testing.assert_array_equal(content.sample.images[0].counts, expected.images[0].counts)
-    assert [column.name for column in content.columns] == ["x", "y", "z"]
-
-
 def test_memory_does_not_grow_with_the_points(tmp_path, rng, peak_memory):
     """Twice the points, from a file in several blocks, take no more at the peak."""
     X = rng.normal(size=(200_000, 16)).astype(np.float32)
@@ -106,16 +101,6 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
     names = [column.name for column in gathered(emb, X).columns]
     assert len(names) == 12
     assert {f"column {j}" for j in range(0, 40, 4)} <= set(names)
-
-
-@pytest.mark.parametrize("kind", [tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap])
-def test_every_estimator_has_content(kind, roll):
-    X, _ = roll
-    emb = kind(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X)
-    assert content.quality.method == kind.__name__
-    # Diffusion maps compare all pairs; kernel PCA and maps have no graph.
-    assert (content.edges is not None) == (kind is tp.Isomap)
 
 
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
@@ -220,9 +205,7 @@ def test_the_extent_follows_the_points_within_reach():
     np.testing.assert_allclose(grid.low, [-0.06, -3.12])
     np.testing.assert_allclose(grid.high, [2.56, 2.12])
     assert (grid.counts.sum(), grid.outside) == (1, 1)
-
-
-def test_landmarks_on_a_line_have_an_extent():
+    # Landmarks on a line have an extent, too.
     line = np.array([[1.0, 5.0], [2.0, 5.0]])
     grid = Grid((0, 1), line, line, 16)
     grid.add(np.array([[1.5, 5.0]]))
@@ -232,3 +215,116 @@ def test_landmarks_on_a_line_have_an_extent():
 @pytest.mark.parametrize(("n", "size"), [(100, 128), (10**6, 512), (10**7, 1024), (10**9, 1024)])
 def test_more_points_get_a_finer_grid(n, size):
     assert grid_size(n) == size
+
+
+class Elements(HTMLParser):
+    """Collects elements and their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+
+    def handle_starttag(self, tag, attrs):
+        """Keep an element."""
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture(scope="module")
+def text(written):
+    return written.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def elements(text):
+    parser = Elements()
+    parser.feed(text)
+    return parser
+
+
+def test_nothing_is_loaded_from_elsewhere(elements, text):
+    # Arrays are bounded by sample, grid and edges, so a page of any data is small.
+    assert len(text) < 1_500_000
+    for tag, attributes in elements.found:
+        assert "src" not in attributes, tag
+        assert attributes.get("href", "#").startswith("#"), tag
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_labels_and_titles_stay_text(elements, text, hostile):
+    tags = [tag for tag, _ in elements.found]
+    assert "img" not in tags
+    assert tags.count("script") == 3
+    assert all(not name.startswith("on") for _, attributes in elements.found for name in attributes)
+    assert f"<title>{escape(hostile)}</title>" in text
+    carried = re.search(r'id="facts">(.*?)</script>', text)[1]
+    assert not set("<>&") & set(carried)
+    facts = json.loads(carried)
+    assert [column["name"] for column in facts["colors"]] == ["part", "arc length", hostile]
+    assert hostile in facts["colors"][0]["labels"]
+
+
+def test_only_the_own_script_may_run(text):
+    script = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    assert len(script) == 1
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
+
+
+def test_slots_in_the_data_are_not_filled(fitted, tmp_path):
+    path = fitted.report(tmp_path / "a.html", title="{{style}}")
+    assert "<title>{{style}}</title>" in path.read_text(encoding="utf-8")
+
+
+def test_a_failed_report_leaves_nothing_behind(fitted, roll, tmp_path):
+    X, _ = roll
+    path = tmp_path / "a.html"
+    path.write_text("before")
+    with pytest.raises(ValueError, match="color 'color' has shape"):
+        fitted.report(path, X, color=[1, 2, 3])
+    assert path.read_text() == "before"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
+    with pytest.raises(FileExistsError, match="force=True"):
+        fitted.report(path, X, force=False)
+
+
+def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
+    no_proof = "If none is suspected, that does not prove there are none."
+    assert text.count(no_proof) == 1
+    assert "Either its Bhattacharyya distance is more than three times" in text
+    assert "Or its ends have no neighbor in common" in text
+    emb = tp.KernelPCA(landmarks=50, random_state=0).fit(rng.normal(size=(400, 3)))
+    less = emb.report(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert no_proof not in less
+    assert "No graph is drawn" in less
+
+
+def headings(path):
+    return re.findall(r"<h2[^>]*>(.*?)</h2>", path.read_text(encoding="utf-8"))
+
+
+def test_stages_are_left_out_where_none_are_known(fitted, written, tmp_path):
+    assert "Stages" in headings(written)
+    fitted.save(tmp_path / "roll.trig")
+    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html")
+    assert "Stages" not in headings(page)
+
+
+def test_wrong_arguments_are_refused(fitted, roll, tmp_path):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        fitted.report(tmp_path / "a.html", roll[0], colour=roll[1][:, 0])
+    with pytest.raises(TypeError, match=r"path must be a file path, .*points follow it"):
+        fitted.report(roll[0])
+    with pytest.raises(NotFittedError):
+        tp.LaplacianEigenmaps().report(tmp_path / "a.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
+    """Before the figures and the plots; not on a page without points."""
+    judged = fitted.quality(roll[0]).grade.capitalize()
+    assert f'<h2 id="verdict-title">{judged}</h2>' in text
+    assert text.index('id="verdict-title"') < text.index('class="figures"')
+    assert text.index('id="verdict-title"') < text.index('id="explore"')
+    alone = fitted.report(tmp_path / "landmarks.html")
+    assert "verdict-title" not in alone.read_text(encoding="utf-8")

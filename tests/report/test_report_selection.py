@@ -1,11 +1,12 @@
-"""The page in a browser: a selection leaves it as rows."""
+"""The page in a browser: a selection leaves it as rows; names, values and colors can be read."""
 
 import csv
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
-from browsing import copied, downloaded
+from browsing import copied, downloaded, pixels, point_at, settle, state
 
 import trigpoint as tp
 
@@ -86,3 +87,110 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
     assert lines[0][:3] == ["row", "coordinate 1", "column 0"]
     assert "(spread out)" not in lines[0]
     assert [line[0] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
+
+
+NAMES = ["sepal length (cm)", "petal length (cm)", "petal width (cm)"]
+
+
+@pytest.fixture(scope="module")
+def flowers(roll):
+    """Points of which half are landmarks, in columns of long names; and their embedding."""
+    X = pd.DataFrame(roll[0][:400], columns=NAMES)
+    return X, tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(X)
+
+
+@pytest.fixture
+def show(flowers, open_page, tmp_path):
+    """Open a page of the flowers, in the given colors."""
+    X, emb = flowers
+
+    def shown(color=None, **options):
+        path = emb.report(tmp_path / "a.html", X, color=color)
+        return open_page(path, **options)
+
+    return shown
+
+
+def tip(page, point):
+    """What is said of a point under the pointer."""
+    page.mouse.move(*point_at(page, point, "original"))
+    return page.locator("#original-plot .tip").inner_text()
+
+
+def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
+    page = show(np.arange(400.0))
+    switch = page.get_by_role("checkbox", name="Landmarks")
+    assert not switch.is_checked()
+    assert "so that they do not cover the colors" in page.locator("#shown").inner_text()
+    without = pixels(page)
+    switch.check()
+    assert pixels(page) != without
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_others_are_grey_and_empty_labels_are_named(show, theme):
+    kinds = np.repeat([*map(str, range(12)), ""], 20).tolist()
+    rare = [f"rare {j % 30}" for j in range(400 - len(kinds))]
+    page = show(np.array(kinds + rare), color_scheme=theme)
+    legend = page.locator("#legend button")
+    assert legend.all_inner_texts() == [*map(str, range(12)), "(empty)", "30 others"]
+    colors = page.evaluate(
+        "[...document.querySelectorAll('#legend i')].map((dot) =>"
+        " getComputedStyle(dot).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"
+    )
+    spread = [max(color) - min(color) for color in colors]
+    assert spread[-1] < 12 < min(spread[:-1])
+
+
+def test_dates_are_read_in_the_legend_and_at_a_point(show):
+    days = np.datetime64("1999-12-31") + np.arange(400) % 97 * np.timedelta64(40, "D")
+    page = show({"collected on": days})
+    low, least, high = page.locator("#legend").inner_text().split()
+    assert least == "≥"
+    assert low.startswith("1999-12-") or low.startswith("2000-0")
+    assert high.startswith("2010-")
+    for point in (0, 1, 50, 96, 333):
+        assert f"collected on: {days[point]}" in tip(page, point)
+
+
+def test_one_point_is_singular(fitted, roll, open_page, tmp_path):
+    path = fitted.report(tmp_path / "a.html", roll[0][:1])
+    text = path.read_text(encoding="utf-8")
+    assert "Laplacian eigenmaps of 1 point<" in text
+    assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
+    assert "<dt>point</dt><dd>1</dd>" in text
+    assert "1 points" not in text
+    page = open_page(path)
+    assert page.locator("#shown").inner_text().startswith("The one point is shown.")
+    page.get_by_role("button", name="Select what is in view").click()
+    assert page.locator("#selected").inner_text() == "1 point selected"
+
+
+def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
+    """Ticks along numbers that adding 1 does not change would never end."""
+    X = np.column_stack([roll[0][:200], np.full(200, 1e16)])
+    emb = tp.LaplacianEigenmaps(landmarks=40, graph="euclidean", random_state=0).fit(X)
+    path = emb.report(tmp_path / "a.html", X)
+    page = open_page(path)
+    page.get_by_label("Column across").select_option(label="column 3")
+    settle(page)
+    assert state(page)["columns"][0] == 3
+
+
+def legend(page):
+    return page.locator("#legend").inner_text().replace("\N{NO-BREAK SPACE}", " ").split("\n")
+
+
+def test_a_colour_bar_says_where_it_is_cut_off(show):
+    """One far number above; below, many are least."""
+    numbers = np.concatenate([np.zeros(200), np.linspace(0, 1, 199), [1000]])
+    page = show(
+        {"far above": numbers, "far below": -numbers, "even": np.repeat(np.arange(20.0), 20)}
+    )
+    assert legend(page)[0] == "0"
+    assert legend(page)[1].startswith("≥ 0.98")
+    page.select_option("#color", label="far below")
+    assert legend(page)[0].startswith("≤ -0.98")
+    assert legend(page)[1] == "0"
+    page.select_option("#color", label="even")
+    assert legend(page) == ["0", "19"]

@@ -15,7 +15,7 @@ from trigpoint._pool import Pool
 from trigpoint._samplers import drawing
 from trigpoint._samplers.drawing import LandmarkDraw, Proposals, Repulsion
 from trigpoint._samplers.efficient import usual_radius
-from trigpoint._samplers.window import DrawnLandmarks, Window
+from trigpoint._samplers.window import DrawnLandmarks
 
 
 class SlowIndex(NeighborIndex):
@@ -163,7 +163,9 @@ REFINED = tp.EfficientDPP(20, refine=2, kernel_bandwidth=1.0)
     ("kind", "cloud", "sampler"),
     [
         *product(
-            [np.asarray], ["plain", "duplicates", "many dimensions"], [KEPT, SEARCHED, REFINED]
+            [np.asarray],
+            ["plain", "far", "duplicates", "many dimensions"],
+            [KEPT, SEARCHED, REFINED],
         ),
         *product([csr_array], ["many dimensions", "mostly zeros"], [KEPT, SEARCHED]),
     ],
@@ -191,26 +193,6 @@ def test_weighted_proposals_follow_the_weights():
     # The largest number that a generator gives stays within the rows, the last of which has none.
     last = Proposals(3, np.array([0.0, -3.0, -np.inf])).draw(np.array([1 - 2.0**-53]))[0]
     assert last == 1
-
-
-def test_proposed_weights_are_never_below_the_true_ones(rng):
-    """Otherwise a row would be accepted with a probability above 1."""
-    log_weights = rng.uniform(-400, 0, size=1000)
-    proposals = Proposals(1000, log_weights)
-    whole = proposals._whole
-    proposed = proposals._top + np.log(whole / proposals._scale)
-    assert (proposed >= log_weights - 1e-12).all()
-
-
-@pytest.mark.parametrize("d", [3, 20])
-def test_a_window_in_which_nothing_can_be_accepted(d, rng):
-    index = SlowIndex(rng.normal(size=(50, d)))
-    landmarks = DrawnLandmarks(index, 5, Repulsion("welsch", 1.0), 1)
-    rows, thresholds = np.arange(8), np.ones(8)
-    for passed in (rows, rows[:0]):
-        window = Window(index, landmarks, 10, rows, thresholds, passed)
-        used, accepted, found = window.run(3, 100, 4, 8)
-        assert (used, len(accepted), len(found.points)) == (8, 0, 0)
 
 
 @pytest.fixture

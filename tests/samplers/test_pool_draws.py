@@ -120,6 +120,30 @@ def test_samplers_of_users(X, small_pools):
         chosen(Own(lambda points: {}), X)
     with pytest.raises(ValueError, match="indices_ of Own"):
         chosen(Own(lambda points: {"indices_": np.array([0, 10**6])}), X)
+    for wrong in (np.zeros((5, 2)), np.full((5, 8), "a")):
+        message = r"landmarks_ of Own has .* \(5, 8\) is needed"
+        with pytest.raises(tp.ParameterError, match=message):
+            tp.select(X, Own(lambda points, wrong=wrong: {"landmarks_": wrong}))
+    # They cannot write to the points.
+    with pytest.raises(ValueError, match="read-only"):
+        chosen(Own(lambda points: np.subtract(points, 1, out=points)), X)
+
+
+class Shuffling:
+    """A sampler that is no scikit-learn estimator and draws random rows."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, points):
+        rng = np.random.default_rng(self.random_state)
+        self.indices_ = rng.choice(len(points), 20, replace=False)
+
+
+def test_any_sampler_of_the_user_gets_a_seed(X):
+    first, again = (tp.select(X, Shuffling(), random_state=0).indices for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert set(tp.select(X, Shuffling(), random_state=1).indices) != set(first)
 
 
 def test_coinciding_landmarks_are_left_out_with_a_note(rng):

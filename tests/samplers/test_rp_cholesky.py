@@ -5,7 +5,6 @@ import pytest
 from subset_statistics import POINTS, SIGNIFICANCE, ordered_probabilities, p_value
 
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._samplers import cholesky
 from trigpoint._samplers.cholesky import RPCholesky, gaussian_of
 from trigpoint.metrics import nystrom_error
@@ -49,24 +48,6 @@ def draws(bandwidth, block_size, n_draws):
 )
 def test_blocks_have_the_distribution_of_one_at_a_time(bandwidth, block_size, n_draws):
     assert fit_to(bandwidth, draws(bandwidth, block_size, n_draws)) > SIGNIFICANCE
-
-
-def test_the_test_rejects_blocks_without_rejection(monkeypatch):
-    """As if all points of a block that were possible before it were still as likely within it."""
-    accept = cholesky._accept
-
-    def accept_all(matrix, thresholds, most):
-        return accept(matrix, np.full_like(thresholds, ROUNDING), most)
-
-    monkeypatch.setattr(cholesky, "_accept", accept_all)
-    assert fit_to(MEDIUM, draws(MEDIUM, 4, 2100)) < SIGNIFICANCE
-
-
-def test_the_test_rejects_wrong_weights_of_all_points(monkeypatch):
-    """As if points were proposed by other numbers than they are accepted by."""
-    right = LandmarkFactor.residuals
-    monkeypatch.setattr(LandmarkFactor, "residuals", lambda self, X: right(self, X) ** 2)
-    assert fit_to(WIDE, draws(WIDE, 4, 1400)) < SIGNIFICANCE
 
 
 # --- the factor and the error ------------------------------------------------------------------

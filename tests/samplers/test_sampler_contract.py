@@ -67,7 +67,6 @@ def test_every_row_may_be_a_landmark(sampler, X):
 def test_parameters_are_few_and_in_the_same_order(sampler):
     parameters = inspect.signature(type(sampler)).parameters
     names, defaults = list(parameters), {name: p.default for name, p in parameters.items()}
-    assert len(names) <= 10
     assert names[0] == "n_landmarks"
     assert defaults["n_landmarks"] == (None if isinstance(sampler, tp.ExactDPP) else 100)
     threads = [name for name in names if name == "n_jobs"]
@@ -89,16 +88,47 @@ def test_progress_goes_up_to_its_end(sampler, X):
 
 
 @each
-def test_indices_are_rows_of_the_data(sampler, rng, monkeypatch):
-    """Also where landmarks are drawn from a pool of some rows."""
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_indices_are_rows_of_the_data(sampler, dtype, rng, monkeypatch):
+    """Also where landmarks are drawn from a pool of some rows; nothing of the caller changes."""
     monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
-    X = rng.normal(size=(5000, 8))
+    X = rng.normal(size=(5000, 8)).astype(dtype)
+    before, state = X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002  must not change
     sampler = clone(sampler).set_params(n_landmarks=8, random_state=0).fit(X)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002  as above
+    assert sampler.indices_.dtype == np.int64
     assert len(set(sampler.indices_)) == 8
-    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
+    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_], strict=True)
     rows = np.sort(np.random.default_rng(0).choice(len(X), 1000, replace=False))
     assert np.isin(sampler.indices_, rows).all()
     assert sampler.n_features_in_ == 8
+
+
+@each
+def test_samplers_repeat_themselves_with_a_seed_and_vary_without(sampler, X):
+    sampler = clone(sampler)
+    first = sampler.set_params(random_state=1).fit(X).indices_
+    np.testing.assert_array_equal(sampler.fit(X).indices_, first)
+    others = {tuple(sampler.set_params(random_state=seed).fit(X).indices_) for seed in range(5)}
+    assert len(others) > 1
+    # Generators go on, whatever their source of random bits.
+    for source in (np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64):
+        drawn, again = (
+            sampler.set_params(random_state=np.random.Generator(source(1))).fit(X).indices_
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(drawn, again)
+        assert tuple(sampler.fit(X).indices_) != tuple(drawn)
+
+
+@each
+@pytest.mark.parametrize("bad", [0, -3, 201, 2.5, "many", None, True])
+def test_a_bad_number_of_landmarks_is_refused(sampler, bad, X):
+    if bad is None and isinstance(sampler, tp.ExactDPP):
+        pytest.skip("None stands for a random number")
+    with pytest.raises((ValueError, TypeError), match="n_landmarks"):
+        type(sampler)(n_landmarks=bad).fit(X)
 
 
 @pytest.mark.parametrize("sampler", WITHOUT_COPIES, ids=repr)
@@ -212,53 +242,6 @@ def test_a_random_state_of_the_old_kind_is_a_seed_too():
         for seed in (1, 1, 2)
     )
     assert first == again != other
-
-
-class Centering:
-    """A sampler that is no scikit-learn estimator and writes to the points it is given."""
-
-    random_state = None
-
-    def fit(self, points):
-        points -= points.mean(axis=0)
-
-
-class Shuffling:
-    """A sampler that is no scikit-learn estimator and draws random rows."""
-
-    def __init__(self, random_state=None):
-        self.random_state = random_state
-
-    def fit(self, points):
-        rng = np.random.default_rng(self.random_state)
-        self.indices_ = rng.choice(len(points), 20, replace=False)
-
-
-def test_a_sampler_of_the_user_cannot_write_to_the_points(rng):
-    X = rng.normal(size=(100, 3))
-    before = X.copy()
-    with pytest.raises(ValueError, match="read-only"):
-        tp.select(X, Centering())
-    np.testing.assert_array_equal(X, before)
-
-
-@pytest.mark.parametrize("wrong", [np.zeros((5, 2)), np.full((5, 3), "a")], ids=["shape", "text"])
-def test_landmarks_of_a_user_that_are_no_points_are_refused(wrong, rng):
-    class Elsewhere:
-        def fit(self, points):
-            self.landmarks_ = wrong
-
-    with pytest.raises(
-        tp.ParameterError, match=r"landmarks_ of Elsewhere has .* \(5, 3\) is needed"
-    ):
-        tp.select(rng.normal(size=(100, 3)), Elsewhere())
-
-
-def test_any_sampler_of_the_user_gets_a_seed(rng):
-    X = rng.normal(size=(300, 3))
-    first, again = (tp.select(X, Shuffling(), random_state=0).indices for _ in range(2))
-    np.testing.assert_array_equal(first, again)
-    assert set(tp.select(X, Shuffling(), random_state=1).indices) != set(first)
 
 
 def test_a_subset_may_be_one_row(rng):

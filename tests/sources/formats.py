@@ -19,6 +19,8 @@ import xarray as xr
 import zarr
 from scipy import sparse
 
+from trigpoint._sources import Columns
+
 
 def names(X: np.ndarray) -> list[str]:
     return [f"c{number}" for number in range(X.shape[1])]
@@ -123,40 +125,24 @@ TEXTS: dict[str, Callable[[Path, np.ndarray], None]] = {
 }
 
 
-@contextmanager
-def _npz(folder: Path, X: np.ndarray) -> Iterator[Any]:
+def _npz(folder: Path, X: np.ndarray) -> Any:
     save_npz(folder / "object.npz", X)
-    with np.load(folder / "object.npz") as npz:
-        yield npz
+    return np.load(folder / "object.npz")
 
 
-@contextmanager
-def _dataset(folder: Path, X: np.ndarray) -> Iterator[Any]:
+def _dataset(folder: Path, X: np.ndarray) -> Any:
     save_hdf5(folder / "object.h5", X)
-    with h5py.File(folder / "object.h5") as file:
-        yield file["deep/X"]
+    return h5py.File(folder / "object.h5")["deep/X"]
 
 
-@contextmanager
-def _memmap(folder: Path, X: np.ndarray) -> Iterator[Any]:
+def _memmap(folder: Path, X: np.ndarray) -> Any:
     np.save(folder / "object.npy", X)
-    yield np.load(folder / "object.npy", mmap_mode="r")
+    return np.load(folder / "object.npy", mmap_mode="r")
 
 
-@contextmanager
-def _arrow_dataset(folder: Path, X: np.ndarray) -> Iterator[Any]:
+def _arrow_dataset(folder: Path, X: np.ndarray) -> Any:
     save_parquet_folder(folder / "object", X)
-    yield pa.dataset.dataset(sorted((folder / "object").glob("part*")), format="parquet")
-
-
-@contextmanager
-def _made(thing: Any) -> Iterator[Any]:
-    yield thing
-
-
-@contextmanager
-def _tensor(_: Path, X: np.ndarray) -> Iterator[Any]:
-    yield pytest.importorskip("torch").from_numpy(X)
+    return pa.dataset.dataset(sorted((folder / "object").glob("part*")), format="parquet")
 
 
 def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
@@ -173,30 +159,28 @@ def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
     )
 
 
-# From a folder and the points, a context manager around the object.
+# From a folder and the points.
 OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
-    "ndarray": lambda _, X: _made(X),
-    "fortran": lambda _, X: _made(np.asfortranarray(X)),
-    "swapped": lambda _, X: _made(X.astype(X.dtype.newbyteorder())),
-    "matrix": lambda _, X: _made(X.view(np.matrix)),
+    "ndarray": lambda _, X: X,
+    "fortran": lambda _, X: np.asfortranarray(X),
+    "swapped": lambda _, X: X.astype(X.dtype.newbyteorder()),
+    "matrix": lambda _, X: X.view(np.matrix),
     "memmap": _memmap,
     "npz": _npz,
-    "csr": lambda _, X: _made(sparse.csr_matrix(X)),
-    "csc": lambda _, X: _made(sparse.csc_matrix(X)),
-    "coo": lambda _, X: _made(sparse.coo_array(X)),
+    "csr": lambda _, X: sparse.csr_matrix(X),
+    "csc": lambda _, X: sparse.csc_matrix(X),
+    "coo": lambda _, X: sparse.coo_array(X),
     "h5py": _dataset,
-    "zarr": lambda _, X: _made(zarr.array(X, chunks=(16, 2))),
-    "table": lambda _, X: _made(table(X)),
+    "zarr": lambda _, X: zarr.array(X, chunks=(16, 2)),
+    "table": lambda _, X: table(X),
     "dataset": _arrow_dataset,
-    "pandas": lambda _, X: _made(pd.DataFrame(X, columns=names(X))),
-    "unnamed": lambda _, X: _made(pd.DataFrame(X)),
-    "polars": lambda _, X: _made(pl.DataFrame(X, schema=names(X))),
-    "lazy": lambda _, X: _made(pl.LazyFrame(X, schema=names(X))),
-    "xarray": lambda _, X: _made(
-        xr.DataArray(X, dims=("row", "column"), coords={"column": names(X)})
-    ),
-    "anndata": lambda _, X: _made(annotated(X)),
-    "tensor": _tensor,
+    "pandas": lambda _, X: pd.DataFrame(X, columns=names(X)),
+    "unnamed": lambda _, X: pd.DataFrame(X),
+    "polars": lambda _, X: pl.DataFrame(X, schema=names(X)),
+    "lazy": lambda _, X: pl.LazyFrame(X, schema=names(X)),
+    "xarray": lambda _, X: xr.DataArray(X, dims=("row", "column"), coords={"column": names(X)}),
+    "anndata": lambda _, X: annotated(X),
+    "tensor": lambda _, X: pytest.importorskip("torch").from_numpy(X),
 }
 
 # Files and objects whose columns have the names above.
@@ -208,9 +192,26 @@ NAMED |= {"table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"}
 @contextmanager
 def held(name: str, folder: Path, X: np.ndarray) -> Iterator[Any]:
     """Points in a file or an object, by any of the names above."""
-    if name in OBJECTS:
-        with OBJECTS[name](folder, X) as thing:
-            yield thing
-    else:
+    if name not in OBJECTS:
         (PATHS | TEXTS)[name](folder / name, X)
         yield folder / name
+        return
+    thing = OBJECTS[name](folder, X)
+    yield thing
+    if name in ("npz", "h5py"):
+        getattr(thing, "file", thing).close()
+
+
+class Model:
+    """Stands in for a fitted model: squares of two columns; rows are far if the first exceeds 2."""
+
+    n_components = 2
+
+    def __init__(self, columns: Columns, step: int = 1000):
+        self.columns, self.step = columns, step
+        self.blocks = []
+
+    def __call__(self, block, first_row=0):
+        self.blocks.append((first_row, block.shape[0]))
+        dense = block.toarray() if self.columns.sparse else block
+        return dense[:, :2].astype(float) ** 2, dense[:, 0] > 2

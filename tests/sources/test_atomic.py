@@ -1,4 +1,4 @@
-"""Written files: there as a whole or not at all, in any blocks; nothing found there is trusted."""
+"""Models applied to all rows; written files are there as a whole or not at all."""
 
 import errno
 import os
@@ -7,9 +7,12 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from formats import PATHS, Model
 
+import trigpoint as tp
 from trigpoint._sources import Output, atomic, open_output, open_source, writers
 from trigpoint._sources.atomic import atomic_write, check_target
 
@@ -177,22 +180,18 @@ def test_read_back_whatever_the_blocks(tmp_path, points, name, dtype, monkeypatc
         assert (tmp_path / name).read_bytes() == first
 
 
-def test_read_by_others(tmp_path, points):
+def test_read_by_others_with_the_names_of_columns(tmp_path, points):
+    columns = ["a, b", *"cde", 'say "f"']
     for name in NAMES:
-        write(tmp_path / name, points, names=list("abcde"))
+        write(tmp_path / name, points, names=columns)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), points, strict=True)
-    table = pq.read_table(tmp_path / "y.parquet")
-    assert table.column_names == list("abcde")
-    np.testing.assert_array_equal(table.to_pandas().to_numpy(), points)
     assert pq.ParquetFile(tmp_path / "y.parquet").num_row_groups == 1
-
-
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_names(tmp_path, points, name):
-    write(tmp_path / name, points, names=["a, b", *"cde", 'say "f"'])
-    assert open_source(tmp_path / name).columns.names == ("a, b", *"cde", 'say "f"')
-    write(tmp_path / name, points)
-    assert open_source(tmp_path / name).columns.names == ("x0", "x1", "x2", "x3", "x4")
+    for name, read in zip(NAMES[1:], (pd.read_csv, *[pd.read_parquet] * 2), strict=True):
+        frame = read(tmp_path / name)
+        assert frame.columns.tolist() == columns
+        np.testing.assert_array_equal(frame.to_numpy(), points)
+        write(tmp_path / name, points)
+        assert open_source(tmp_path / name).columns.names == ("x0", "x1", "x2", "x3", "x4")
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -246,3 +245,73 @@ def test_refused_before_any_work(tmp_path):
         open_output(Output(tmp_path / "y.npy", names=["a", "a"]), (3, 2), float),
     ):
         pass
+
+
+@pytest.fixture
+def columns(points):
+    return open_source(points).columns
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_blocks_of_a_fixed_size(points, columns, n_threads, step, tmp_path):
+    model = Model(columns, step)
+    result, n_far = open_source(points).map(model, n_threads=n_threads)
+    np.testing.assert_array_equal(result, points[:, :2] ** 2, strict=True)
+    assert n_far == (points[:, 0] > 2).sum() > 0
+    assert sorted(model.blocks) == [(s, min(step, 103 - s)) for s in range(0, 103, step)]
+    path, n_far = open_source(points).map(model, out=tmp_path / "y.npy", n_threads=n_threads)
+    assert (path, n_far) == (tmp_path / "y.npy", (points[:, 0] > 2).sum())
+    np.testing.assert_array_equal(np.load(path), result)
+    with pytest.raises(FileExistsError, match=r"y\.npy exists: write to another name"):
+        open_source(points).map(model, out=Output(path, replace=False))
+
+
+def test_every_row_is_checked_and_no_partial_output_left(tmp_path, points, columns):
+    points[77, 1] = np.nan
+    for out in (None, tmp_path / "y.npy", tmp_path / "y.csv"):
+        for n_threads in (1, 2):
+            with pytest.raises(ValueError, match="X contains NaN in row 77, column 1"):
+                open_source(points).map(Model(columns, 10), out=out, n_threads=n_threads)
+    assert os.listdir(tmp_path) == []
+
+
+def test_coordinates_that_are_not_finite(points, columns):
+    class Broken(Model):
+        def __call__(self, block, first_row=0):
+            found, far = super().__call__(block, first_row)
+            found[block[:, 0] == points[42, 0]] = np.inf
+            return found, far
+
+    with pytest.raises(ValueError, match="coordinates of row 42 are not finite"):
+        open_source(points).map(Broken(columns, 10))
+
+
+def test_progress(points, columns):
+    told = []
+    open_source(points).map(Model(columns, 40), report=lambda *message: told.append(message))
+    assert told == [("points", done, 103) for done in (40, 80, 103)]
+
+
+def test_nothing_is_written_over_what_is_read(tmp_path, points, columns):
+    for name in ("points.npy", "points.zarr", "folder"):
+        PATHS[name](tmp_path / name, points)
+    emb = tp.KernelPCA()
+    refused = {"none/Y.npy": OSError, "Y.xlsx": ValueError, "points.npy": ValueError}
+    for out, error in refused.items():
+        with pytest.raises(error, match=out):
+            emb.fit_transform(tmp_path / "points.npy", out=tmp_path / out)
+    with pytest.raises(TypeError, match="out must be a path, got ndarray"):
+        emb.fit_transform(tmp_path / "points.npy", out=points)
+    # It is refused before the fit.
+    assert not hasattr(emb, "landmark_embedding_")
+    np.testing.assert_array_equal(np.load(tmp_path / "points.npy"), points)
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    for thing, out in (
+        (tmp_path / "points.npy", "points.npy"),
+        (mapped, "points.npy"),
+        (tmp_path / "points.zarr", "points.zarr/y.npy"),
+        (tmp_path / "folder", "folder/b.parquet"),
+    ):
+        with pytest.raises(ValueError, match="is being read: write to another"):
+            open_source(thing).map(Model(columns), out=tmp_path / out)

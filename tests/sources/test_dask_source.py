@@ -8,10 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from stand_in import Model
+from formats import Model
 
-import trigpoint as tp
 from trigpoint._common.errors import ParameterError
 from trigpoint._sources import open_source
 from trigpoint._sources.dask import UnknownChunksWarning
@@ -271,7 +269,7 @@ def test_workers_that_are_lost(workers, points, columns, tmp_path):
         return block
 
     cloudpickle = pytest.importorskip("cloudpickle")
-    cloudpickle.register_pickle_by_value(__import__("stand_in"))
+    cloudpickle.register_pickle_by_value(__import__("formats"))
     cloudpickle.register_pickle_by_value(__import__(__name__))
     X = parted(points, "small")
     slow = open_source(X.map_blocks(slowly, dtype=float, meta=np.empty((0, 3))))
@@ -299,26 +297,3 @@ def test_workers_that_are_lost(workers, points, columns, tmp_path):
     # Also if both workers that had the model are lost.
     both = list(workers.run(os.getpid).values())
     np.testing.assert_array_equal(killing(both, lazy.compute), expected + (2.0**20 - 1))
-
-
-ESTIMATORS = {
-    "LaplacianEigenmaps": tp.LaplacianEigenmaps(landmarks=150, random_state=0),
-    "Isomap of uniform landmarks": tp.Isomap(landmarks=tp.Uniform(80), random_state=2),
-    "KernelPCA of pivots": tp.KernelPCA(landmarks=tp.RPCholesky(40), random_state=3),
-    "LandmarkMap": tp.LandmarkMap(landmarks=200, n_iter=30, random_state=4),
-    "cosine": tp.LaplacianEigenmaps(landmarks=100, metric="cosine", random_state=5),
-    "standardized": tp.LaplacianEigenmaps(landmarks=100, metric="seuclidean", random_state=5),
-    "given rows": tp.LaplacianEigenmaps(landmarks=np.arange(0, N, 29)),
-}
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_any_chunks_give_the_landmarks_of_numpy_and_one_embedding(name):
-    X = tp.datasets.make_swiss_roll(N, random_state=0)[0]
-    here = clone(ESTIMATORS[name])
-    expected = here.fit_transform(X)
-    for chunks in ("one", "even", "ragged"):
-        there = clone(ESTIMATORS[name])
-        found = there.fit(parted(X, chunks)).transform(parted(X, chunks))
-        np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
-        np.testing.assert_array_equal(found.compute(), expected)

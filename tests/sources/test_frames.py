@@ -1,6 +1,5 @@
 """Frames and annotated data: in and out as people of each field expect."""
 
-import warnings
 from types import SimpleNamespace
 
 import formats
@@ -60,23 +59,12 @@ def test_labeled_arrays_are_points(X, emb):
     assert not hasattr(emb, "feature_names_in_")
 
 
-def stand_in(X, **obsm):
+def make(X, **obsm):
+    """Cells in columns with the names of genes, as an AnnData object has them."""
     return formats.annotated(X, obsm)
 
 
-def annotated(X, **obsm):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        anndata = pytest.importorskip("anndata")
-        return anndata.AnnData(X, obsm=obsm, var=pd.DataFrame(index=NAMES))
-
-
-@pytest.fixture(params=[stand_in, annotated])
-def make(request):
-    return request.param
-
-
-def test_annotated_data(make, X, rng, emb):
+def test_annotated_data(X, rng, emb):
     pca = rng.normal(size=(120, 5)).astype(np.float32)
     adata = make(X, X_pca=pca, X_umap=pca[:, :2])
     fitted = tp.fit_anndata(adata, emb)
@@ -93,7 +81,7 @@ def test_annotated_data(make, X, rng, emb):
     np.testing.assert_array_equal(added["landmark_embedding"], emb.landmark_embedding_)
 
 
-def test_annotated_data_by_other_names(make, X):
+def test_annotated_data_by_other_names(X):
     adata = make(X, X_other=X[:, :2])
     tp.fit_anndata(adata, use_rep="X_other", key_added="map")
     assert adata.obsm["X_map"].shape == (120, 2)
@@ -107,29 +95,12 @@ def test_annotated_data_by_other_names(make, X):
         tp.fit_anndata(adata, use_rep="X_scvi")
 
 
-def test_landmarks_that_are_no_cells(X, make):
+def test_landmarks_that_are_no_cells(X):
     adata = make(X)
     emb = tp.fit_anndata(adata, tp.LaplacianEigenmaps(landmarks=X[:40] + 0.1, random_state=0))
     assert emb.landmark_indices_ is None
     assert "trigpoint_landmark" not in adata.obs
     assert "landmark_indices" not in adata.uns["trigpoint"]
-
-
-def test_annotated_data_in_a_file(tmp_path, X, emb):
-    path = tmp_path / "cells.h5ad"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        annotated(X, X_pca=X * 2).write_h5ad(path)
-        import anndata
-
-        backed = anndata.read_h5ad(path, backed="r+")
-        tp.fit_anndata(backed, emb, use_rep="X")
-        backed.write()
-        kept = anndata.read_h5ad(path)
-    np.testing.assert_array_equal(kept.obsm["X_trigpoint"], clone(emb).fit_transform(X))
-    assert kept.obs["trigpoint_landmark"].sum() == 40
-    assert kept.uns["trigpoint"]["connectivities"].shape == (40, 40)
-    assert kept.uns["trigpoint"]["params"]["random_state"] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,21 @@
-"""Text files: layout, missing values, text among numbers, and whole rows."""
+"""Text files, single columns and whole rows of any file."""
 
 import gzip
+import os
 
+import h5py
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from formats import save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
 from trigpoint._common.errors import ParameterError
 from trigpoint._sources import DamagedFileError, open_source
-from trigpoint._sources.tables import TableColumn, read_values, table_columns
+from trigpoint._sources.anndata import likely_points
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import TableColumn, copy_rows, read_values, table_columns
 
 
 def rows_of(path, **choice):
@@ -166,3 +173,195 @@ def test_single_values_of_columns(tmp_path):
     assert np.isnat(day).tolist() == [False, True, False]
     with pytest.raises(ValueError, match="has 2 columns named 'kind'"):
         read_values(f"{path}::kind")
+
+
+ROWS = [4, 0, 3]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to name files in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_numpy_files(folder):
+    np.save("a.npy", np.array([[3], [1], [2]]))
+    np.testing.assert_array_equal(read_values("a.npy"), [3, 1, 2])
+    np.savez("a.npz", X=np.eye(3), y=np.array(["a", "b", "a"]))
+    np.testing.assert_array_equal(read_values("a.npz::y"), ["a", "b", "a"])
+    np.savez("one.npz", y=np.arange(3))
+    np.testing.assert_array_equal(read_values("one.npz"), [0, 1, 2])
+    with pytest.raises(ValueError, match=r"a\.npz has 2 arrays: choose from X, y, as in a\.npz::X"):
+        read_values("a.npz")
+    with pytest.raises(ValueError, match=r"a\.npz::X has shape \(3, 3\)"):
+        read_values("a.npz::X")
+
+
+def test_columns_of_parquet(folder):
+    table = {
+        "n": pa.array([1, None, 3]),
+        "text": ["a", None, "c"],
+        "kind": pa.array(["oak", None, "oak"]).dictionary_encode(),
+        "when": pa.array([0, 1, None], pa.timestamp("s", tz="UTC")),
+        "day": pa.array([0, 1, 2], pa.date32()),
+        "price": pa.array([1, 2, None], pa.decimal128(5)),
+        "list": [[1], [2], [3]],
+    }
+    pq.write_table(pa.table(table), "t.parquet")
+    np.testing.assert_array_equal(read_values("t.parquet::n"), [1, np.nan, 3])
+    assert read_values("t.parquet::text").tolist() == ["a", None, "c"]
+    assert read_values("t.parquet::kind").tolist() == ["oak", None, "oak"]
+    for name in ("when", "day"):
+        assert read_values(f"t.parquet::{name}").dtype.kind == "M"
+    np.testing.assert_array_equal(read_values("t.parquet::price"), [1, 2, np.nan])
+    with pytest.raises(ValueError, match=r"column 'list' of t\.parquet has type list.*single"):
+        read_values("t.parquet::list")
+    (folder / "parts").mkdir()
+    for part, kinds in (("1", ["oak", "elm"]), ("2", ["ash"])):
+        frame = pd.DataFrame({"kind": pd.Categorical(kinds)})
+        frame.to_parquet(f"parts/{part}.parquet")
+    assert read_values("parts::kind").tolist() == ["oak", "elm", "ash"]
+
+
+def test_what_is_noted_of_cells(folder):
+    with h5py.File("new.h5ad", "w") as file:
+        obs = file.create_group("obs")
+        obs["depth"] = np.array([1.5, 2.5, 3.5])
+        obs["barcode"] = ["AA", "AC", "AG"]
+        louvain = obs.create_group("louvain")
+        louvain["codes"] = np.array([1, -1, 0], dtype=np.int8)
+        louvain["categories"] = ["B cell", "T cell"]
+        counts = obs.create_group("counts")
+        counts["values"], counts["mask"] = [7, 8, 9], [False, True, False]
+        obs.create_group("odd")
+    np.testing.assert_array_equal(read_values("new.h5ad::obs/depth"), [1.5, 2.5, 3.5])
+    assert read_values("new.h5ad::barcode").tolist() == ["AA", "AC", "AG"]
+    assert read_values("new.h5ad::obs/louvain").tolist() == ["T cell", None, "B cell"]
+    assert read_values("new.h5ad::obs/counts").tolist() == [7, None, 9]
+    with pytest.raises(ValueError, match="obs/odd is not a column"):
+        read_values("new.h5ad::obs/odd")
+    message = r"new\.h5ad has no column 'leiden': choose from .*louvain.*, as in new\.h5ad::obs/"
+    with pytest.raises(ValueError, match=message):
+        read_values("new.h5ad::obs/leiden")
+    with h5py.File("none.h5ad", "w") as file:
+        file["X"] = np.eye(2)
+    with pytest.raises(ValueError, match=r"none\.h5ad has no obs"):
+        read_values("none.h5ad::obs/a")
+
+
+def test_refused_in_our_own_words(folder):
+    (folder / "t.csv").write_text("x,kind\n1,a\n")
+    with pytest.raises(
+        ValueError, match=r"t\.csv has 2 columns: choose from x, kind, as in t\.csv"
+    ):
+        read_values("t.csv")
+    with pytest.raises(ValueError, match=r"t\.csv has no column 'y': choose from x, kind, as in"):
+        read_values("t.csv::y")
+    with pytest.raises(FileNotFoundError, match=r"there is no file none\.csv"):
+        read_values("none.csv::y")
+    (folder / "a.xlsx").touch()
+    with pytest.raises(
+        ValueError, match=r"a\.xlsx holds no readable column: give \.npy, \.npz::KEY, \.csv"
+    ):
+        read_values("a.xlsx::y")
+    np.save("objects.npy", np.array([{}, 1], dtype=object))
+    (folder / "nonsense.npy").write_bytes(b"nonsense" * 9)
+    (folder / "empty.npz").write_bytes(b"")
+    for name in ("objects.npy", "nonsense.npy", "empty.npz"):
+        with pytest.raises(
+            ValueError, match="cannot be read as an array of numbers, text or dates"
+        ) as refused:
+            read_values(name)
+        assert "pickle" not in str(refused.value)
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """A table of numbers among text, dates and categories."""
+    return pd.DataFrame(
+        {
+            "id": ["007", "b, c", 'say "d"', "ü", "e#"],
+            "x": [0.1, 2.0, 3e-20, 4.0, 5.0],
+            "when": pd.to_datetime(["2020-01-01", "2021-05-06", None, "2022-01-01", "2023-01-01"]),
+            "kind": pd.Categorical(["oak", "elm", "oak", None, "ash"]),
+            "n": [1, 2, 3, 4, 5],
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "a.csv.gz"])
+def test_lines_are_copied_as_they_are(tmp_path, name):
+    lines = ["id;x;note", '1;0.50;"a;b"', "02;1e3;", "3;7;x", "4;8;y"]
+    text = "\n".join(["# by hand", lines[0], "", *lines[1:]])
+    text = text.replace(";", "\t") if name != "a.csv" else text
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(tmp_path / name, "wt") as file:
+        file.write(text)
+    assert copy_rows(tmp_path / name, [3, 1, 0], tmp_path / f"out-{name}") == 3
+    with opener(tmp_path / f"out-{name}", "rt") as file:
+        found = file.read().splitlines()
+    separator = "\t" if name in ("a.tsv", "a.txt") else ","
+    expected = [line.replace(";", separator) for line in (lines[0], lines[4], lines[2])]
+    assert found[:3] == expected
+    assert sorted(os.listdir(tmp_path)) == sorted([name, f"out-{name}"])
+
+
+def test_quotes_are_copied_and_a_file_without_names_gets_none(tmp_path):
+    lines = ["x,note\n", '1,"a\nb"\n', "2,c\n", '3,"say ""d"""\n']
+    (tmp_path / "a.csv").write_text("".join(lines))
+    copy_rows(tmp_path / "a.csv", [2, 0], tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "".join([lines[0], lines[3], lines[1]])
+    (tmp_path / "a.csv").write_text("1,2\r\n3,4\r\n5,6")
+    copy_rows(tmp_path / "a.csv", [2, 1], tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_bytes() == b"5,6\n3,4\n"
+
+
+def test_rows_of_a_folder_whose_files_differ_in_order_and_width(tmp_path, frame):
+    (tmp_path / "parts").mkdir()
+    frame.iloc[:2].to_parquet(tmp_path / "parts" / "1.parquet")
+    rest = frame.iloc[2:, ::-1].astype({"n": np.int32})
+    rest.to_parquet(tmp_path / "parts" / "2.parquet")
+    copy_rows(tmp_path / "parts", ROWS, tmp_path / "b.parquet")
+    found = pq.read_table(tmp_path / "b.parquet").to_pydict()
+    assert found["id"] == ["e#", "007", "ü"]
+    assert found["n"] == [5, 1, 4]
+    assert found["kind"] == ["ash", "oak", None]
+
+
+def test_from_parquet_to_text_and_back(tmp_path, frame):
+    frame.to_parquet(tmp_path / "a.parquet")
+    copy_rows(tmp_path / "a.parquet", ROWS, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().splitlines() == [
+        "id,x,when,kind,n",
+        "e#,5.0,2023-01-01 00:00:00,ash,5",
+        "007,0.1,2020-01-01 00:00:00,oak,1",
+        "ü,4.0,2022-01-01 00:00:00,,4",
+    ]
+    copy_rows(tmp_path / "b.csv", [1, 2], tmp_path / "c.parquet")
+    found = pq.read_table(tmp_path / "c.parquet")
+    assert found.column("id").to_pylist() == ["007", "ü"]
+    assert found.column("x").to_pylist() == [0.1, 4.0]
+    assert pa.types.is_timestamp(found.schema.field("when").type)
+
+
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("1,2\n3,4\n")
+    (tmp_path / "b.csv").write_text("old")
+    monkeypatch.setattr("trigpoint._sources.tables._write_text", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        copy_rows(tmp_path / "a.csv", [0], tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "b.csv"]
+
+
+def test_arrays_in_a_file(tmp_path, points):
+    saves = {"a.npz": save_npz, "a.h5": save_hdf5, "a.zarr.zip": save_zarr_zip, "a.h5ad": save_h5ad}
+    for name, save in saves.items():
+        save(tmp_path / name, points)
+        found = stored_arrays(tmp_path / name)
+        assert points.shape in {tuple(shape) for shape, _ in found.values()}
+        assert found[likely_points(found)][0] == points.shape
+    assert stored_arrays(tmp_path / "a.csv") == {}
+    wide = {"X": ((9, 300), np.dtype(float)), "obsm/X_pca": ((9, 50), np.dtype(float))}
+    assert likely_points(wide) == "obsm/X_pca"

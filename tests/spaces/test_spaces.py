@@ -8,8 +8,8 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._estimators.tensors import read_tensors, write_tensors
-from trigpoint._spaces import SPACES, Cosine, Space, Standardized, space_for
-from trigpoint.metrics import coverage_radius, map_scores
+from trigpoint._spaces import Cosine, Standardized, space_for
+from trigpoint.metrics import coverage_radius, map_scores, neighborhood_agreement
 
 
 class Hellinger:
@@ -156,26 +156,6 @@ def test_rows_that_are_too_large_when_scaled_are_refused(extension, rng):
         emb.transform(X)
 
 
-class Doubled(Space):
-    """A space with more columns than the rows."""
-
-    name = "doubled"
-
-    def _map(self, block, rows):
-        return np.c_[block, block]
-
-    def width(self, n_columns):
-        return 2 * n_columns
-
-
-def test_a_space_may_change_the_number_of_columns(rng, tmp_path, monkeypatch):
-    monkeypatch.setitem(SPACES, "doubled", Doubled)
-    X = vectors(rng)
-    emb = tp.LaplacianEigenmaps(landmarks=50, metric="doubled", random_state=0).fit(X)
-    emb.save(tmp_path / "model.trig")
-    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
-
-
 @each_metric
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -249,6 +229,8 @@ def test_metrics_of_neighborhoods_by_direction(rng):
     assert map_scores(X, units).neighbors_preserved < 0.9
     assert coverage_radius(X, rows, metric="cosine") == coverage_radius(units, rows)
     assert coverage_radius(X, X[rows], metric="cosine") == coverage_radius(units, rows)
+    agreed = neighborhood_agreement(X, X[:, :2], metric="cosine")
+    assert agreed == neighborhood_agreement(units, X[:, :2]) != neighborhood_agreement(X, X[:, :2])
 
 
 @pytest.mark.parametrize("metric", ["angle", None, Standardized, np.linalg.norm])
@@ -325,15 +307,6 @@ def test_a_device_needs_a_method(X):
     np.testing.assert_allclose(found.numpy(), emb.transform(X), atol=1e-8)
 
 
-def test_without_arrays_in_the_file_the_object_is_used_as_it_is(X, tmp_path):
-    emb = tp.LaplacianEigenmaps(landmarks=60, metric=Hellinger(), random_state=0).fit(X)
-    emb.save(tmp_path / "model.trig")
-    fitted = Hellinger()
-    fitted.fit(X)
-    again = tp.load(tmp_path / "model.trig", metric=fitted)
-    np.testing.assert_array_equal(again.transform(X), emb.transform(X))
-
-
 @pytest.fixture
 def saved(X, tmp_path):
     """A model with a metric that can be stored."""
@@ -350,6 +323,12 @@ def test_the_object_must_be_passed_and_the_right_one(X, saved):
     tp.KernelPCA(landmarks=60, random_state=0).fit(X).save(saved)
     with pytest.raises(tp.ParameterError, match="with metric='euclidean': leave metric None"):
         tp.load(saved, metric=Stored())
+    # Without arrays in the file, the object is used as it is.
+    emb = tp.LaplacianEigenmaps(landmarks=60, metric=Hellinger(), random_state=0).fit(X)
+    emb.save(saved)
+    fitted = Hellinger()
+    fitted.fit(X)
+    np.testing.assert_array_equal(tp.load(saved, metric=fitted).transform(X), emb.transform(X))
 
 
 def test_only_numbers_are_stored(X, tmp_path):
