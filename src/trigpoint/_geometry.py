@@ -17,17 +17,18 @@ from trigpoint._pool import Pool
 # Kinds of local covariances.
 COVARIANCES = ("full", "diag")
 
-# Full matrices cost d^2 per landmark in memory and d^2 per pair in the Bhattacharyya distance.
+# Maximum dimension for full matrices by default, which take memory of d^2 per landmark and time of
+# d^2 per pair in the Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
 
-# Share of the mean variance added to every direction: see `regularize`.
+# Fraction of the mean variance that is added in every direction; see `regularize`.
 RIDGE = 1e-2
 
-# Number of neighborhoods measured together, and of neighbors stored at once.
+# Maximum number of neighborhoods measured together, and of neighbors stored at once.
 MEASURED_TOGETHER = 512
 NEIGHBORS_HELD = 2**22
 
-# Number of pairs, and of rows of a matrix, evaluated by one call.
+# Number of pairs, and of matrix rows, evaluated per call.
 _PAIRS = 2**14
 _ROWS = 16
 
@@ -35,13 +36,14 @@ _ROWS = 16
 _DIMENSION_POINTS = 20_000
 _QUERIES = 128
 
-# Fewest neighbors in the smaller ball, and ratio of the numbers in the larger and the smaller ball.
+# Minimum number of neighbors in the smaller ball, and ratio of the numbers in the larger and the
+# smaller ball.
 _FEWEST_INSIDE = 10
 _GROWTH = 4
 
-# Budget for Bhattacharyya distances, in covariance entries read: several seconds on one core;
-# diagonal entries are ten times cheaper. If all pairs would exceed it, or take too much memory,
-# only the Euclidean nearest landmarks are compared.
+# Budget for Bhattacharyya distances in covariance entries read, which takes several seconds on one
+# core; diagonal entries are ten times cheaper. If all pairs would exceed the budget or take too
+# much memory, only the nearest landmarks by Euclidean distance are compared.
 _FULL_BUDGET = 3 * 10**8
 _DIAGONAL_BUDGET = 3 * 10**9
 MATRIX_MAX = 4096
@@ -52,10 +54,10 @@ logger = logging.getLogger(__name__)
 
 
 def neighborhood_size(n_points: int, n_landmarks: int) -> int:
-    """Return the size m of a landmark's neighborhood: four times the points per landmark.
+    """Return the size m of a landmark's neighborhood, four times the number of points per landmark.
 
-    Smaller neighborhoods would be far smaller than the distance between landmarks; a covariance
-    needs at least a few points.
+    Smaller neighborhoods would be far smaller than the distance between landmarks. The size is at
+    least 10, since a covariance needs a few points.
     """
     return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
 
@@ -65,9 +67,10 @@ def local_covariances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return radii (k,) of the landmarks' neighborhoods, and covariances of the points in them.
 
-    Neighborhoods found by the sampler are used; otherwise they are searched in the pool, each with
-    four times the points per landmark. Covariances are matrices (k, d, d) if `mode` is ``"full"``,
-    their diagonals (k, d) if it is ``"diag"``, and for ``"auto"`` matrices up to 32 columns.
+    Neighborhoods found by the sampler are reused if possible. Otherwise, neighborhoods of
+    `neighborhood_size` are searched in the pool. Covariances are full matrices (k, d, d) if `mode`
+    is ``"full"`` and diagonals (k, d) if it is ``"diag"``; ``"auto"`` takes full matrices for up to
+    32 columns.
     """
     size, d = pool.points.shape
     if mode == "auto":
@@ -75,11 +78,11 @@ def local_covariances(
     found, k = landmarks.neighborhoods, len(landmarks.points)
     m = neighborhood_size(size, k) if found is None else found.size
     index = pool.index(m, k, n_threads)
-    # A tree quickly lists the neighbors again; products would take as long as a search.
+    # A tree lists the neighbors again quickly, whereas products would take as long as a search.
     if found is not None and (index.name == "tree" or found.members is not None):
         return np.sqrt(found.squared_radii), index.covariances(found, mode)
     squared_radii, covariances = [], []
-    # Products of several neighborhoods with all points are much faster together.
+    # It is much faster to multiply several neighborhoods with all points at once.
     for part in row_blocks(k, min(MEASURED_TOGETHER, max(NEIGHBORS_HELD // m, 1))):
         near = index.search(landmarks.points[part], m)
         covariances.append(index.covariances(near, mode))
@@ -88,7 +91,7 @@ def local_covariances(
 
 
 class SingularCovarianceWarning(ParameterWarning):
-    """A landmark's neighbors coincide, so its covariance had to be borrowed."""
+    """Warning that neighbors of a landmark coincide, so another covariance replaces its own."""
 
 
 def regularize(
@@ -96,15 +99,15 @@ def regularize(
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
     """Make covariances, full or diagonal, invertible.
 
-    `ridge` times a landmark's mean variance is added to its variances. A noise-free manifold, or
-    having no more neighbors than dimensions, leaves directions without variance; with the ridge,
+    `ridge` times a landmark's mean variance is added to its variances. On a noise-free manifold, or
+    with no more neighbors than dimensions, some directions have no variance; with the ridge,
     distances in these directions are large instead of infinite. On a Swiss roll, any ridge from
-    1e-4 to 0.1 avoids shortcuts equally well; a larger one finds more of the true neighbors (of the
-    nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all coincide with it
-    has no variance: it takes the smallest variance of the others, equal in all directions, with a
-    `SingularCovarianceWarning`.
+    1e-4 to 0.1 avoids shortcuts equally well, but a larger ridge finds more of the true 10 nearest
+    neighbors (0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all coincide with it
+    has no variance. It gets the smallest variance of the others in all directions, and a
+    `SingularCovarianceWarning` is returned.
 
-    If covariances are ``None`` because they were not measured, an error says so.
+    An error is raised if covariances are ``None`` because they were not measured.
     """
     if covariances is None:
         raise ParameterValueError(
@@ -113,10 +116,10 @@ def regularize(
             "metric",
         )
     regular = np.array(covariances, dtype=np.float64)
-    # A writable view.
+    # Take a writable view.
     variances = regular if regular.ndim == 2 else np.einsum("kii->ki", regular)
     mean_variance = variances.mean(axis=1)
-    # Zero, or rounding error compared with the spread of the others.
+    # The variance is zero, or rounding error relative to the other landmarks.
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
     notes: tuple[Warning, ...] = ()
     if flat.any():
@@ -133,7 +136,7 @@ def regularize(
 
 
 def largest_variances(covariances: np.ndarray) -> np.ndarray:
-    """Return the variance (k,) along each landmark's widest direction, or axis if diagonal."""
+    """Return the largest variance (k,) of each landmark, along any direction (axis if diagonal)."""
     if covariances.ndim == 2:
         return np.asarray(covariances.max(axis=1))
     return np.asarray(np.linalg.eigvalsh(covariances)[:, -1])
@@ -148,10 +151,10 @@ def bhattacharyya(
 ) -> np.ndarray:
     """Return Bhattacharyya distances (p,) between the Gaussians of pairs of landmarks.
 
-    ``B = (x - y)^T C^-1 (x - y) / 8 + ln(|C| / sqrt(|C_x| |C_y|)) / 2`` with ``C`` the mean of the
-    two covariances: small if each landmark lies in the other's direction of variation and both vary
-    in the same way. Covariances (k, d, d) or (k, d) of the points (k, d) are regular, and the pairs
-    are landmarks ``left[i]`` and ``right[i]``.
+    ``B = (x - y)^T C^-1 (x - y) / 8 + ln(|C| / sqrt(|C_x| |C_y|)) / 2``, where ``C`` is the mean of
+    the two covariances. The distance is small if the landmarks lie along each other's directions of
+    variation and have similar covariances. Covariances (k, d, d) or (k, d) of the points (k, d)
+    must be regular. Pair i consists of the landmarks ``left[i]`` and ``right[i]``.
     """
     evaluate = _evaluator(points, covariances)
     distances = np.empty(len(left))
@@ -174,7 +177,7 @@ def bhattacharyya_matrix(
     distances = np.zeros((k, k))
 
     def fill(rows: slice) -> None:
-        # A few rows, which stay in the cache, against each of the others in turn.
+        # Compare a few rows, which stay in the cache, with each of the others in turn.
         few, others = np.arange(rows.start, rows.stop), np.arange(rows.start, k)
         found = np.empty(len(few) * len(others))
         evaluate(np.tile(few, len(others)), np.repeat(others, len(few)), found)
@@ -191,7 +194,7 @@ def bhattacharyya_matrix(
 def _evaluator(
     points: np.ndarray, covariances: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
-    """Return a function that fills an array with distances of left and right landmarks."""
+    """Return a function that fills an array with distances between left and right landmarks."""
     from trigpoint._kernels.bhattacharyya import diagonal_distances, full_distances
 
     points = points - points.mean(axis=0, dtype=np.float64)
@@ -208,8 +211,8 @@ def _evaluator(
 class NeighborSearch:
     """Search for the nearest landmarks of each landmark, shared by several graphs.
 
-    At least `at_least` neighbors are found at once, for graphs that will need more. `notes` are
-    about the covariances, if any were compared.
+    At least `at_least` neighbors are searched, for graphs that will need more later. `notes` are
+    warnings about the covariances, if any were compared.
     """
 
     landmarks: Landmarks
@@ -219,7 +222,7 @@ class NeighborSearch:
     _found: dict[tuple[str, float], np.ndarray] = field(default_factory=dict)
 
     def nearest(self, metric: str, count: int, ridge: float) -> np.ndarray:
-        """Return rows (k, count) of the other landmarks nearest to each, nearest first."""
+        """Return the `count` nearest other landmarks (k, count) of each landmark, nearest first."""
         found = self._found.get((metric, ridge))
         if found is None or found.shape[1] < count:
             wanted = min(max(count, self.at_least), len(self.landmarks.points) - 1)
@@ -231,18 +234,18 @@ class NeighborSearch:
     def _by_length(self, count: int) -> np.ndarray:
         points = self.landmarks.points
         index = neighbor_index(points, count, len(points), self.n_threads)
-        # Landmarks are distinct, so each is the first of its own neighbors.
+        # Landmarks are distinct, so each is its own first neighbor.
         return index.query(points, count + 1)[1][:, 1:]
 
     def _compared(self, count: int, ridge: float) -> np.ndarray:
-        """Return rows by Bhattacharyya distance, among the Euclidean nearest if k is large."""
+        """Search by Bhattacharyya distance, only among Euclidean neighbors if k is large."""
         covariances, self.notes = regularize(self.landmarks.covariances, float(ridge))
         points = self.landmarks.points.astype(np.float64)
         k = len(points)
         budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
         affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
         candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
-        # All pairs cost half as much per pair, since each is evaluated for both directions.
+        # With all pairs, a distance costs half as much, since it is evaluated for both directions.
         near = None
         if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
             distances = bhattacharyya_matrix(points, covariances, self.n_threads)
@@ -255,7 +258,7 @@ class NeighborSearch:
             left = np.repeat(np.arange(k), candidates)
             distances = bhattacharyya(points, covariances, left, near.ravel(), self.n_threads)
             distances = distances.reshape(near.shape)
-        # The smallest distances of each row, ascending; ties go to the lower landmarks.
+        # Find the smallest distances of each row, in ascending order; ties go to lower landmarks.
         columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
         last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
         tied = (distances <= last).sum(axis=1) > count
@@ -268,12 +271,13 @@ class NeighborSearch:
 def local_dimension(X: Any, k: int) -> float:
     """Estimate the dimension of the points at the scale of the spacing of `k` landmarks.
 
-    A ball around a point holds ``c r^D`` points, so D follows from the radii that hold m and 4 m
-    points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. Details
-    smaller than the distance between landmarks, such as noise on a surface, hardly matter.
+    A ball of radius r around a point holds ``c r^D`` points, so D follows from the radii of balls
+    with m and 4 m points as ``log 4 / mean(log(r_4m / r_m))``, where m is the number of points per
+    landmark, but at least 10. Details smaller than the distance between landmarks, such as noise on
+    a surface, hardly matter.
 
-    The result is at most the number of columns, and 0 if nearly all points coincide. It depends
-    only on the points, not on a seed.
+    The result is at most the number of columns, and 0 if nearly all points coincide. It does not
+    depend on a seed.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The pool: an in-memory, uniform random sample of the rows, on which estimators are fitted."""
+"""Pools, uniform random samples of the rows, held in memory, on which estimators are fitted."""
 
 from numbers import Integral
 from typing import Any
@@ -22,13 +22,13 @@ from trigpoint._numerics.blocks import (
 )
 from trigpoint._spaces import Euclidean, Space
 
-# Rows of a pool: at least, and per landmark. With 64 rows per landmark, results are measurably as
-# good as with all rows; with 16, nearly so. docs/design/2026-11-pool.md has figures.
+# Number of rows of a pool, as a minimum and per landmark. With 64 rows per landmark, results are
+# measurably as good as with all rows; with 16, nearly so. See docs/design/2026-11-pool.md.
 LEAST_ROWS = 2**17
 ROWS_PER_LANDMARK = 64
 _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
 
-# Memory for the rows as they were read plus the Euclidean rows.
+# Maximum number of bytes for the rows as read plus the Euclidean rows.
 _MOST_BYTES = 2 * 2**30
 
 # Bytes of temporary arrays on a device.
@@ -38,9 +38,9 @@ _THERE_BYTES = 2**30
 DEFAULT_LANDMARKS = 1000
 MOST_AUTO_LANDMARKS = 4000
 
-# Sample size for principal components, extra components that are iterated and then dropped, and
-# number of iterations. Rows farther from the median row than this many times as many as 90 % of
-# them count as if they were at that distance.
+# Sample size for principal components, number of extra components that are iterated and then
+# dropped, number of iterations, and clipping distance. Rows farther from the median row than this
+# multiple of the 90 % quantile of distances are weighted down to that distance.
 _SAMPLE = 5_000
 _MORE = 10
 _ROUNDS = 3
@@ -64,13 +64,13 @@ class Pool:
         n_columns: int | None = None,
     ) -> None:
         self.points = points  # Euclidean rows (size, d).
-        self.rows = rows  # Their row numbers in the source, ascending; None if these are all rows.
+        self.rows = rows  # Their ascending row numbers in the source; None for all rows.
         self.n = points.shape[0] if n is None else n  # Number of rows of the source.
-        # The fitted map from rows as they were read to `points`, and the number of their columns.
+        # Fitted map from rows as read to `points`, and number of columns of the rows as read.
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
-        # Principal components that a map has projected `points` on, and the largest distance of a
-        # row from its projection.
+        # Principal components that `points` were projected onto for a map, if any, and the largest
+        # distance of a row from its projection.
         self.projection: Projection | None = None
         self.residual = 0.0
         self.full = points  # Euclidean rows in all columns.
@@ -90,15 +90,15 @@ class Pool:
 
     @property
     def dense(self) -> np.ndarray:
-        """`points`, for callers that have refused sparse points."""
+        """The `points` as a dense array, for callers that have rejected sparse points."""
         assert isinstance(self.points, np.ndarray)
         return self.points
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
-        """Return the neighbor index of the pool, which is built at the first call.
+        """Return the neighbor index of the pool, which is built on the first call.
 
         `m` and `n_queries` are the approximate numbers of neighbors per query and of queries. They
-        affect the speed of the index, not its results.
+        affect the speed of the index, but not its results.
         """
         if self._index is None:
             self._index = neighbor_index(self.points, m, n_queries, n_threads)
@@ -109,7 +109,7 @@ class Pool:
         return places if self.rows is None else self.rows[places]
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """Convert row numbers of the source, all of which are in the pool, to positions in it."""
+        """Convert row numbers of the source, which must be in the pool, to positions in it."""
         return numbers if self.rows is None else np.searchsorted(self.rows, numbers)
 
 
@@ -200,7 +200,7 @@ def grouped_there(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
-    """Return how many landmarks the parameter `landmarks` will give, before reading any data."""
+    """Return the number of landmarks implied by the parameter `landmarks`, before reading data."""
     if landmarks is None:
         return default
     if isinstance(landmarks, Integral):
@@ -218,8 +218,8 @@ def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
 def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDMARK) -> int:
     """Return the number of rows to draw from `n` for `k` landmarks.
 
-    It depends only on the numbers of rows, landmarks and columns, so that every kind of storage
-    gives the same rows.
+    The result depends only on the numbers of rows and landmarks and on the bytes per row, so that
+    the same rows are drawn from every kind of storage.
     """
     wanted = min(n, max(LEAST_ROWS, per_landmark * k))
     affordable = max(_MOST_BYTES // row_bytes, 1)
@@ -253,11 +253,11 @@ def draw_pool(
     size: int | None = None,
     include: np.ndarray | None = None,
 ) -> Pool:
-    """Read a pool for `k` landmarks from a source, in one pass, and fit the space on it.
+    """Read a pool for `k` landmarks from a source, in one pass, and fit the space to it.
 
-    `rng` draws the rows, unless the pool holds all of them. Their number is `size` or, with
-    ``None``, follows from `k` and `per_landmark`. The rows `include`, such as landmarks given by
-    row number, are among them.
+    `rng` draws the rows, unless the pool holds all of them. The number of rows is `size`; if it is
+    ``None``, `k` and `per_landmark` determine it. The rows `include`, such as landmarks given by
+    row number, are always part of the pool.
     """
     n, columns = source.n, source.columns
     if columns.sparse and not space.takes_sparse:
@@ -283,7 +283,7 @@ def whole_pool(source: Any, space: Space) -> Pool:
         raw = source.take(None)
     else:
         raw = there
-        # Checks all rows, which no other code reads as a whole.
+        # Check all rows, since no other code reads all of them.
         for _ in source.blocks():
             pass
     points = space.fit(raw)(raw)
@@ -293,7 +293,7 @@ def whole_pool(source: Any, space: Space) -> Pool:
 def principal_projection(X: Points, n_components: int, rng: np.random.Generator) -> Projection:
     """Return the leading principal directions of the points, by subspace iteration on a sample.
 
-    A few far points have little influence.
+    The influence of outliers is limited.
 
     References
     ----------
@@ -302,7 +302,7 @@ def principal_projection(X: Points, n_components: int, rng: np.random.Generator)
     """
     sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
     if isinstance(sample, csr_array):
-        # The median of a column that is mostly 0.
+        # Take 0 as the medians, since columns of sparse points are mostly 0.
         center = np.zeros(sample.shape[1])
         lengths = np.sqrt(np.asarray(sample.multiply(sample).sum(axis=1)))
     else:
@@ -310,10 +310,10 @@ def principal_projection(X: Points, n_components: int, rng: np.random.Generator)
         lengths = np.sqrt(np.square(sample - center).sum(axis=1))
     longest = _CLIPPED * np.quantile(lengths, 0.9)
     weights = np.minimum(1.0, longest / np.maximum(lengths, longest)) if longest > 0 else lengths
-    # The mean of the clipped sample.
+    # Mean of the clipped sample.
     center = center + (sample.T @ weights - weights.sum() * center) / len(weights)
     weights = weights[:, None]
-    # Rounding of products depends on the number of threads.
+    # The rounding of products depends on the number of threads.
     with one_blas_thread():
         width = min(n_components + _MORE, *sample.shape)
         basis = np.linalg.qr(rng.normal(size=(sample.shape[1], width)))[0]
@@ -357,9 +357,10 @@ def projected_there(center: Any, components: Any, X: Any) -> tuple[Any, Any]:
 
 
 def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np.ndarray, float]:
-    """Return coordinates of all points, and the largest distance of one from its projection.
+    """Return coordinates of all points, and the largest distance of a point from its projection.
 
-    They are float32 if that is accurate, so that models of many landmarks are small.
+    Coordinates are float32 if their squares do not overflow, so that models with many landmarks are
+    small.
     """
     n, d = X.shape
     values = X.data if isinstance(X, csr_array) else X
@@ -378,7 +379,7 @@ def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np
 
 
 def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:
-    """Map projected coordinates back to points in all columns."""
+    """Map projected coordinates back to the original columns."""
     with one_blas_thread():
         points = projection.center + inside.astype(np.float64) @ projection.components.T
     return np.asarray(points.astype(inside.dtype))

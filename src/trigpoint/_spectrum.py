@@ -17,43 +17,45 @@ from trigpoint._numerics.blocks import one_blas_thread
 
 logger = logging.getLogger(__name__)
 
-# Up to this size, LAPACK on the dense matrix is faster than Lanczos on the sparse one.
+# Size up to which LAPACK on the dense matrix is faster than Lanczos on the sparse one.
 _DENSE_MAX = 1000
-# Above this share of all eigenvectors, Lanczos keeps restarting, so larger graphs use LAPACK, too.
+# Fraction of all eigenvectors above which Lanczos keeps restarting, so that LAPACK is used as well.
 _DENSE_SHARE = 0.04
 
-# Sparse factorization below this dimension of the graph: see `hop_dimension`.
+# Dimension of the graph below which a sparse factorization is used; see `hop_dimension`.
 _LU_MAX_DIMENSION = 3.0
 _HOP_SEEDS = 16
-# Small enough to distinguish eigenvalues 1e-5 apart, large enough for an accurate factorization.
+# Shift, small enough to distinguish eigenvalues 1e-5 apart and large enough for an accurate
+# factorization.
 _SHIFT = 1e-6
 
 # Number of leading eigenvectors to search for independent ones, per component.
 _CANDIDATES_PER_COMPONENT = 15
-# Smallest part of an independent eigenvector that earlier ones leave unexplained. On a Swiss roll,
-# it is below 0.1 for redundant eigenvectors and above 0.9 for new directions.
+# Minimum residual of an independent eigenvector, as predicted from earlier ones. On a Swiss roll,
+# the residual is below 0.1 for redundant eigenvectors and above 0.9 for new directions.
 INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
-# Neighbors in the regression for each of its coefficients.
+# Number of neighbors in the regression per coefficient.
 _REGRESSION_NEIGHBORS = 6
 
 
-# A coordinate scaled by less than this vanishes, or nearly so, in float32.
+# Scale below which a coordinate vanishes, or nearly so, in float32.
 _VANISHED = 1e-30
 
 
 class RedundantEigenvectorsWarning(ParameterWarning):
-    """A coordinate is a function of earlier ones."""
+    """Warning that a coordinate is a function of earlier ones."""
 
 
 def laplacian_eigenmaps(
     weights: csr_array, n_components: int, eigenvectors: str = "leading"
 ) -> Spectrum:
-    """Laplacian eigenmaps: eigenvectors of ``(D - W) phi = lambda D phi``.
+    """Compute Laplacian eigenmaps, the eigenvectors of ``(D - W) phi = lambda D phi``.
 
-    `weights` (k, k) are those of a connected graph. `eigenvectors` after the constant one are the
-    ``"leading"`` ones, or the first that are ``"independent"``, not functions of earlier ones.
-    Returns eigenvectors with ``phi^T D phi = 1``, and their eigenvalues lambda.
+    `weights` (k, k) are the weights of a connected graph. After the constant eigenvector,
+    `eigenvectors` selects the ``"leading"`` ones, or the first ``"independent"`` ones, which are
+    not functions of earlier ones. Returns eigenvectors with ``phi^T D phi = 1``, and their
+    eigenvalues lambda.
 
     References
     ----------
@@ -72,11 +74,11 @@ def diffusion_maps(
     alpha: float = 1.0,
     time: float = 1.0,
 ) -> Spectrum:
-    """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
+    """Compute diffusion maps, the eigenvectors of the density-normalized Markov matrix.
 
     `alpha` is the strength of the normalization by the sampling density, from 0 (none) to 1 (full).
-    Returns right eigenvectors psi, with mean square 1 under the stationary distribution, times
-    ``mu^time``; and the eigenvalues mu.
+    Returns the right eigenvectors, with mean square 1 under the stationary distribution, multiplied
+    by ``mu^time``, and their eigenvalues mu.
 
     References
     ----------
@@ -92,13 +94,13 @@ def diffusion_maps(
             "time",
         )
     notes += _vanishing(time, values)
-    # So that coordinates do not depend on the sum of the degrees.
+    # Make coordinates independent of the sum of the degrees.
     vectors *= np.sqrt(normalized.sum())
     return Spectrum(vectors * values**time, values, notes)
 
 
 def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
-    """Refuse a diffusion time at which all coordinates vanish; note if some of them do."""
+    """Reject a diffusion time at which all coordinates vanish; return a note if some do."""
     sizes = abs(values)
     vanished = sizes**time < _VANISHED
     if not vanished.any():
@@ -126,14 +128,14 @@ def _rounded_down(number: float) -> str:
 
 
 def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
-    """Return the factors ``degree^-alpha`` of landmarks in the normalization of diffusion maps."""
+    """Return the factors ``degree^-alpha`` by which diffusion maps normalize the landmarks."""
     return np.asarray(weights.sum(axis=1)).ravel() ** -alpha
 
 
 def _markov_eigenvectors(
     weights: csr_array, n_components: int, eigenvectors: str
 ) -> tuple[np.ndarray, np.ndarray, tuple[Warning, ...]]:
-    """Return the largest eigenvalues mu and right eigenvectors of ``D^-1 W``, but the constant."""
+    """Return the largest eigenpairs of ``D^-1 W``, with right eigenvectors, after the constant."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     root = np.sqrt(degrees)
     symmetric = (diags_array(1 / root) @ weights @ diags_array(1 / root)).tocsr()
@@ -149,14 +151,14 @@ def _markov_eigenvectors(
 
 
 def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `count` largest eigenpairs of a symmetric matrix, eigenvalues descending."""
+    """Return the `count` largest eigenpairs of a symmetric matrix, in descending order."""
     k = matrix.shape[0]
     if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
         check_dense(
             "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
         )
         return _dense_eigenpairs(matrix.toarray(), count)
-    # A fixed start, far from the first eigenvector, which is known.
+    # Use a fixed start that is far from the first eigenvector, which is known.
     start = np.random.default_rng(0).uniform(-1, 1, k)
     if hop_dimension(matrix) < _LU_MAX_DIMENSION:
         values, vectors = _shift_invert(matrix, count, start)
@@ -170,10 +172,10 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
 def _shift_invert(
     matrix: csr_array, count: int, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenpairs near 1, the largest of a Markov matrix, by sparse factorization."""
+    """Return the eigenpairs near 1, the largest ones, by sparse factorization."""
     shift = 1 + _SHIFT
     shifted = shift * eye_array(matrix.shape[0]) - matrix
-    # Positive definite: no pivoting, and an ordering for symmetric patterns.
+    # The matrix is positive definite, so skip pivoting and use an ordering for symmetric patterns.
     factor = splu(
         shifted.tocsc(),
         permc_spec="MMD_AT_PLUS_A",
@@ -185,12 +187,13 @@ def _shift_invert(
 
 
 def hop_dimension(graph: csr_array) -> float:
-    """Estimate the dimension of a graph, by the growth of the number of nodes reached with hops.
+    """Estimate the dimension of a graph from the growth of the number of nodes reached with hops.
 
-    In low dimension, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
-    steps, but a factorization has little fill-in (50,000 nodes of a Swiss roll: 100 s against 2 s).
-    In high dimension, the reverse is true. They break even at about three dimensions. A graph that
-    is crossed in four hops has no crowded eigenvalues, and its dimension counts as infinite.
+    In low dimension, the eigenvalues of the graph cluster near 1, so Lanczos takes thousands of
+    steps, but a factorization has little fill-in (100 s and 2 s for 50,000 nodes of a Swiss roll).
+    In high dimension, the reverse is true. The two methods break even at about three dimensions. A
+    graph that is crossed in four hops has no clustered eigenvalues, and its dimension counts as
+    infinite.
     """
     k = graph.shape[0]
     links = graph.astype(bool).astype(np.float32)
@@ -206,11 +209,11 @@ def hop_dimension(graph: csr_array) -> float:
 
 def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     k = len(matrix)
-    # For matrices this small, a second thread is only a hindrance.
+    # A second thread slows down computations with small matrices.
     with one_blas_thread() if k <= _DENSE_MAX else nullcontext():
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
         if len(values) < count:
-            # Selection by index makes LAPACK lose some of many equal eigenvalues.
+            # With selection by index, LAPACK may miss some of many equal eigenvalues.
             values, vectors = eigh(matrix)
     return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
 
@@ -224,12 +227,13 @@ def _fix_signs(vectors: np.ndarray) -> np.ndarray:
 def independent_columns(
     vectors: np.ndarray, n_components: int
 ) -> tuple[np.ndarray, tuple[Warning, ...]]:
-    """Choose the first columns that are not smooth functions of those chosen before, ascending.
+    """Choose the first columns that are not smooth functions of the ones chosen before.
 
     Eigenvectors (k, c), in the order of their eigenvalues, are predicted from the chosen ones by
-    leave-one-out local linear regression; the residual decides. On a long Swiss roll, the first
-    several eigenvectors are all functions of arc length, and height appears only after them. A note
-    says if some chosen columns are redundant.
+    leave-one-out local linear regression, and chosen if the residual is large enough. On a long
+    Swiss roll, the first several eigenvectors are all functions of arc length, and height appears
+    only after them. Returns the chosen columns in ascending order, and a note if some of them are
+    redundant.
 
     References
     ----------
@@ -274,17 +278,17 @@ def redundant_columns(vectors: np.ndarray) -> list[int]:
 def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
     """Return the RMS error of leave-one-out local linear regression on a standardized target.
 
-    The regression uses the few nearest inputs, so that it follows harmonics, which vary fastest
-    where the first eigenvector is densest.
+    The regression uses a few nearest inputs, so that it can follow harmonics, which vary fastest
+    where values of the first eigenvector are densest.
     """
     size = inputs.shape[1] + 1
     count = min(_REGRESSION_NEIGHBORS * size, len(inputs) - 1)
-    # Leave one out: the landmark comes first, or ties with others that do.
+    # Leave out the landmark, which comes first or ties with the first.
     neighbors = np.asarray(cKDTree(inputs).query(inputs, count + 1)[1])[:, 1:]
     design = np.column_stack([np.ones(len(inputs)), inputs])
     near = design[neighbors]
     normal = near.transpose(0, 2, 1) @ near
-    # A tiny ridge, for neighbors that coincide.
+    # Add a tiny ridge, in case neighbors coincide.
     ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)
     normal += ridge[:, None, None] * np.eye(size)
     moments = np.einsum("nqs,nq->ns", near, target[neighbors])
@@ -294,9 +298,9 @@ def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
 
 
 def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
-    """Apply classical scaling to a matrix of distances; for geodesics, this is Isomap.
+    """Apply classical scaling to a matrix of distances; for geodesic distances, this is Isomap.
 
-    Returns coordinates, and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
+    Returns coordinates and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
 
     References
     ----------
@@ -307,7 +311,7 @@ def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
 
 
 def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
-    """Return projections on the principal components of a kernel, and eigenvalues of its centering.
+    """Return projections onto the principal components of a kernel, and its centered eigenvalues.
 
     References
     ----------

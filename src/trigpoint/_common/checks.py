@@ -13,11 +13,11 @@ from scipy.sparse import csr_array
 from trigpoint._common import memory
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError, short
 
-# Range of bandwidths for points that pass `check_magnitude`: the square, and twice the square,
-# neither underflow nor overflow.
+# Range of bandwidths for points that pass `check_magnitude`, in which neither the square of the
+# bandwidth nor twice the square underflows or overflows.
 _LEAST, _MOST = 2e-154, 6e153
 
-# Dense matrices in memory at once: the matrix, its factor, a working copy, and solver workspace.
+# Number of dense matrices in memory at once: matrix, factor, working copy and solver workspace.
 _COPIES = 4
 
 # Maximum number of rows that a message lists.
@@ -27,7 +27,7 @@ _ROWS_SHOWN = 6
 def check_count(
     name: str, value: Any, *, low: int = 1, high: int | None = None, why: str = ""
 ) -> int:
-    """Return `value` as an int within ``[low, high]``, or raise an error."""
+    """Return `value` as an int in ``[low, high]``, or raise an error."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise _wrong_type(name, value, "a whole number")
     count = int(value)
@@ -42,7 +42,7 @@ def check_count(
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _MOST) -> float:
-    """Return `value` as a finite float > 0 (or >= 0, with ``zero=True``) and up to `high`."""
+    """Return `value` as a finite float > 0 (>= 0 with ``zero=True``) and at most `high`."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
     number = float(value)
@@ -67,7 +67,7 @@ def _range(number: float, zero: bool, high: float) -> str:
 
 
 def check_rows(name: str, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return whole numbers as int64, or raise an error unless they are rows of `n` points."""
+    """Return integer row numbers as int64, or raise an error unless all are in ``[0, n)``."""
     if rows.min() < 0 or rows.max() >= n:
         raise ParameterValueError(
             f"{name} has rows from {rows.min()} to {rows.max()}: choose rows from 0 to {n - 1}",
@@ -108,7 +108,8 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
 def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
     """Reject dense (n, n) float64 computations that exceed the machine's memory.
 
-    `parameter` determines `n`, `what` is a noun for the `n` items, `remedy` what to use instead.
+    `parameter` determines `n`, `what` is a noun for the `n` items, and `remedy` is what to use
+    instead.
     """
     needed = _COPIES * 8 * n**2
     available = memory.physical_memory()
@@ -150,8 +151,9 @@ def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
 def as_generator(random_state: Any) -> np.random.Generator:
     """Create the single random generator of a fit.
 
-    Accepts everything that scikit-learn does (``None``, an integer, a ``RandomState``) and a NumPy
-    ``Generator`` or ``SeedSequence``. Global random state is neither read nor changed.
+    Accepts everything that scikit-learn does (``None``, an integer or a ``RandomState``), as well
+    as a NumPy ``Generator`` or ``SeedSequence``. The global random state is neither read nor
+    changed.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
@@ -194,9 +196,9 @@ def as_array(values: Any, name: str) -> np.ndarray:
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> None:
-    """Reject an array or nested list of dates, text or other objects, and report where they are.
+    """Reject arrays and nested lists of dates, text or other non-numbers, and report the position.
 
-    NumPy would convert dates to numbers in an unknown unit, and text where it happens to look like
+    NumPy would convert dates to numbers in an unknown unit, and text that happens to look like
     numbers. Objects that are numbers are accepted.
     """
     if type(X) is np.ndarray and X.dtype.kind in "fiub":
@@ -288,11 +290,11 @@ def check_magnitude(
 ) -> None:
     """Reject values whose squared distances would overflow or underflow.
 
-    With `may_be_tiny`, all points may be near the origin, as a block of new points may be. For the
-    message, `rows` is the number of the first row, or an array with the numbers of all rows.
+    With `may_be_tiny`, all points may be near the origin, as in a block of new points. `rows`, for
+    the message, is the number of the first row, or an array with the numbers of all rows.
     """
     info = np.finfo(X.dtype)
-    # Squared distances of a thousandth of the largest value must not underflow.
+    # The square of a thousandth of the largest value must not underflow.
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
@@ -316,7 +318,7 @@ def refuse_non_finite(
     names: Sequence[str] | None = None,
     first_row: int | np.ndarray = 0,
 ) -> None:
-    """Reject points with NaN or infinity, and say in which rows they are.
+    """Reject points with NaN or infinity, and report their rows.
 
     `names` are the column names, and `first_row` is the number of the first row of a block, or an
     array with the numbers of all its rows.

@@ -1,4 +1,4 @@
-"""Selection of PyTorch devices, and their memory.
+"""Selection of PyTorch devices, and available device memory.
 
 PyTorch is imported only when a device is requested.
 """
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _MOST_WORKING = 16 * 2**30
 _LEAST_WORKING = 2**27
 _WORKING_SHARE = 4
-# On the CPU, which tests use, small blocks are as fast as large ones.
+# Free memory to assume on the CPU, which tests use, where small blocks are as fast as large ones.
 _FREE_ON_HOST = 2**30
 
 
@@ -125,7 +125,7 @@ def free_memory(device: Any) -> int:
 
 
 def working_memory(device: Any) -> int:
-    """Return the number of bytes available for temporaries, or raise an error if too few."""
+    """Return the number of bytes available for temporaries, or raise an error if too small."""
     free = free_memory(device)
     working = min(_MOST_WORKING, free // _WORKING_SHARE)
     if working < _LEAST_WORKING:

@@ -10,9 +10,9 @@ _LONGEST = 120
 
 
 class ParameterError(Exception):
-    """A parameter has a value that cannot be used.
+    """Base class of errors about parameters.
 
-    Only subclasses are raised, which are also a `ValueError` or a `TypeError`.
+    Only subclasses are raised, each of which is also a `ValueError` or a `TypeError`.
 
     Parameters
     ----------
@@ -36,27 +36,27 @@ class ParameterError(Exception):
     n_landmarks | n_landmarks=50 is too large: choose n_landmarks <= 10 (the data has 10 points)
     """
 
-    # The default lets pickle and copy rebuild an error from its message before they restore its
-    # attributes.
+    # The default allows pickle and copy to rebuild an error from its message before they restore
+    # its attributes.
     def __init__(self, message: str, parameter: str = "") -> None:
         super().__init__(message)
         self.parameter = parameter
 
 
 class ParameterValueError(ParameterError, ValueError):
-    """A parameter has the right type but a value that cannot be used."""
+    """A parameter has the right type but an invalid value."""
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter has a type that cannot be used."""
+    """A parameter has an invalid type."""
 
 
 class ParameterWarning(UserWarning):
-    """A result may not be as intended, and other parameters may help."""
+    """Warning that a result may not be as intended, and that other parameters may help."""
 
 
 class DamagedFileError(ValueError):
-    """A file is truncated, altered, or of another kind."""
+    """A file is truncated, altered or of the wrong kind."""
 
 
 def short(value: Any) -> str:

@@ -18,8 +18,9 @@ _FIRST = 10_000
 def are_classes(values: np.ndarray) -> bool:
     """Return whether values are classes rather than numbers or dates.
 
-    Text and booleans are classes. Integers are classes if at most 14 values are distinct, as are
-    whole floats with missing values, because tables store integers that way if some are missing.
+    Text and booleans are classes. Integers are classes if they have at most 14 distinct values. The
+    same holds for whole floats with missing values, since tables store integers with missing values
+    as floats.
     """
     kind = values.dtype.kind
     if kind in "iu":
@@ -55,7 +56,7 @@ def _are_few(values: np.ndarray) -> bool:
 def natural_order(text: str) -> tuple[Any, ...]:
     """Return a natural sort key: numbers first, by value, then words by the numbers in them."""
     parts = re.split(r"(\d+)", text.casefold())
-    # Digits by their count and then as text, since numbers may be too long to convert.
+    # Compare digits by their count and then as text, since numbers may be too long to convert.
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
     words = tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
     try:

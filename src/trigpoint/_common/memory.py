@@ -1,4 +1,4 @@
-"""The amount of memory that this process may use."""
+"""Amount of memory that this process may use."""
 
 import os
 from collections.abc import Iterator

@@ -25,8 +25,8 @@ CLASS_COLORS = (
 # For missing values and background points.
 GRAY = "#BBBBBB"
 
-# For reports, whose theme may be dark: no black, and a yellow that is visible on white. There are
-# `MOST_CLASSES` colors, and any two are distinguishable with any color vision.
+# For reports, whose theme may be dark, so there is no black, and yellow is visible on white. There
+# are `MOST_CLASSES` colors, and any two are distinguishable with any type of color vision.
 PAGE_LABELS = (
     *(BLUE, ORANGE, GREEN, VERMILLION, SKY, "#E377C2", "#E6DA2A"),
     *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#E490A0", "#7D2A4E"),

@@ -18,10 +18,10 @@ _SECONDS_BETWEEN = 10.0
 
 
 class ProgressMixin(BaseEstimator):
-    """Mixin for estimators with `verbose`, which may be a callback that receives progress.
+    """Mixin for estimators whose parameter `verbose` may be a progress callback.
 
-    Clones share the callback, which may belong to a window or a file that can be neither copied
-    nor pickled. Pickles and other copies report no progress.
+    Clones share the callback, which may refer to a window or file that can be neither copied nor
+    pickled. Pickles and other copies do not report progress.
     """
 
     verbose: Any
@@ -52,7 +52,7 @@ class ProgressBars:
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how much of a stage is done."""
+        """Show the progress of a stage."""
         if self._bar is None or stage != self._stage:
             self.close()
             self._stage, self._bar = stage, self._new_bar(stage, done, total)
@@ -84,7 +84,7 @@ class ProgressBars:
 
 
 def _width(stream: TextIO) -> dict[str, Any]:
-    """Return the width of a bar: 80 if the terminal reports 0, where tqdm draws nothing."""
+    """Return the width of a bar: 80 if the terminal reports 0, in which case tqdm draws nothing."""
     try:
         is_known = os.get_terminal_size(stream.fileno()).columns > 0
     except (OSError, ValueError, AttributeError):
@@ -101,7 +101,7 @@ class ProgressLines:
         self._done_before = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how much of a stage is done."""
+        """Show the progress of a stage."""
         now = monotonic()
         if stage != self._stage:
             self._stage, self._done_before = stage, done

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """The k landmarks returned by a sampler, with d Euclidean coordinates."""
+    """Landmarks returned by a sampler, k points with d Euclidean coordinates."""
 
     points: np.ndarray  # Euclidean coordinates (k, d).
     indices: np.ndarray | None = None  # Row numbers (k,); None if landmarks are not rows.
@@ -26,20 +26,20 @@ class Landmarks:
 
 @dataclass(frozen=True)
 class LandmarkGraph:
-    """The symmetric, connected neighborhood graph of the landmarks."""
+    """Symmetric, connected neighborhood graph of the landmarks."""
 
-    # Gaussian weights (k, k) with a unit diagonal; a sparse version of the kernel matrix.
+    # Gaussian weights (k, k) with a unit diagonal, a sparse version of the kernel matrix.
     weights: csr_array
     lengths: csr_array  # Euclidean lengths of the same edges, without self-loops.
     bridges: np.ndarray  # Edges (b, 2) added to join connected components.
-    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger of its two endpoints'.
+    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger one of its endpoints.
     bandwidths: np.ndarray
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Coordinates of the landmarks and their eigenvalues."""
+    """Coordinates of the landmarks, and eigenvalues of the embedding."""
 
     coordinates: np.ndarray  # The embedding (k, l) of the landmarks.
     eigenvalues: np.ndarray  # Eigenvalues (l,) of the embedding's operator; empty for a map.
@@ -70,10 +70,10 @@ class Extension(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted state of an estimator, stored in its attribute `fitted_`.
+    """Fitted state of an estimator, stored in its attribute `fitted_`.
 
-    Saving, inspection and quality measures use this state, and a `Model`, which extends the
-    embedding to other points, is built from it.
+    Saving, inspection and quality measures use this state. A `Model`, which extends the embedding
+    to other points, is built from it.
     """
 
     landmarks: Landmarks
@@ -85,13 +85,13 @@ class Fit:
     extended_by: str | int = "auto"  # The extension in use, with "auto" resolved.
     decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
     # The following fields are set when the fit is complete, or loaded from a file.
-    # Parameters at the time of the fit, without `n_jobs` and `verbose`, which do not affect the
-    # result. Those of the estimator may have changed since.
+    # Parameters at the time of the fit, since those of the estimator may have changed. `n_jobs` and
+    # `verbose` are omitted because they do not affect the result.
     parameters: dict[str, Any] = field(default_factory=dict)
     # Coordinates (k, l) of the landmarks, from the spectrum or smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    method: str = ""  # The name of the estimator's class.
-    # Attributes of that class, documented in `Embedding`.
+    method: str = ""  # Name of the estimator's class.
+    # Attributes of the class, documented in `Embedding`.
     title: str = ""
     equal_scales: bool = False
     unhelpful: frozenset[str] = frozenset()

@@ -12,24 +12,24 @@ _DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range
 
 
 def plural(noun: str, count: int) -> str:
-    """Return the form of a noun that follows a count: "point" after 1, otherwise "points"."""
+    """Return the form of a noun after a count, such as "point" after 1 and "points" otherwise."""
     return noun if count == 1 else f"{noun}s"
 
 
 def counted(count: int, noun: str) -> str:
-    """Return "1 point", "2 points", "3,000 points"."""
+    """Format a count with its noun, such as "1 point", "2 points" or "3,000 points"."""
     return f"{count:,} {plural(noun, count)}"
 
 
 def duration(seconds: float) -> str:
-    """Format a duration: "0.5 s", "42 s", "10 min", "2.5 h"."""
+    """Format a duration, such as "0.5 s", "42 s", "10 min" or "2.5 h"."""
     if seconds < 100:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def size(n_bytes: float) -> str:
-    """Format a number of bytes: "12 B", "34 kB", "5.6 MB", "7.8 GB"."""
+    """Format a number of bytes, such as "12 B", "34 kB", "5.6 MB" or "7.8 GB"."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 999.5:
             return f"{n_bytes:.3g} {unit}"
@@ -40,8 +40,8 @@ def size(n_bytes: float) -> str:
 def printable(text: str) -> str:
     r"""Escape control characters in a text, as in ``\x1b``, except tabs and line breaks.
 
-    Names from files may contain sequences that a terminal interprets: they can move the cursor,
-    hide text or set the title. Characters that change the writing direction are escaped, too.
+    Names from files may contain escape sequences that move the cursor, hide text or set the title
+    of a terminal. Characters that change the writing direction are escaped, too.
     """
     return "".join(
         character if character in "\n\t" or not _is_control(character) else ascii(character)[1:-1]

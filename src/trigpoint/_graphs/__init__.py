@@ -1,8 +1,8 @@
 """Graphs of the landmarks.
 
-`graph` has the base class, the graph of nearest neighbors, and functions that turn edges into a
-connected, weighted graph and count the points that each landmark represents. Other kinds of graphs
-have their own files.
+`graph` has the base class, the nearest-neighbor graph, and functions that turn edges into a
+connected, weighted graph and count the points that each landmark represents. Every other kind of
+graph has its own file.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from trigpoint._graphs.complete import CompleteGraph
 from trigpoint._graphs.graph import KNNGraph
 from trigpoint._graphs.radius import RadiusGraph
 
-# Names accepted as ``graph=`` besides "auto"; registered graphs can also be saved.
+# Names accepted as ``graph=`` besides "auto". Graphs in `GRAPHS` can be saved.
 NAMED_GRAPHS: dict[str, Callable[..., Any]] = {
     "bhattacharyya": partial(KNNGraph, metric="bhattacharyya"),
     "euclidean": partial(KNNGraph, metric="euclidean"),

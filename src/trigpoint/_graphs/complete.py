@@ -10,7 +10,8 @@ from trigpoint._graphs.graph import Graph, common_factor
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._numerics.gaussian import FEW_COLUMNS, squared_distances
 
-# Mean weight over all pairs with automatic bandwidths, and most pairs to compute bandwidths from.
+# Mean weight over all pairs with automatic bandwidths, and maximum number of pairs to compute
+# bandwidths from.
 _MEAN_WEIGHT = 0.4
 _PAIRS = 2**20
 
@@ -18,21 +19,21 @@ _PAIRS = 2**20
 class CompleteGraph(Graph):
     """Link every landmark to every other one, with a wide kernel.
 
-    For many coordinates, which should replace the columns of the data, this preserves more of the
-    data than any graph of nearest neighbors. For a 2-D embedding, it preserves less.
+    With many components, as for features that replace the columns of the data, this graph preserves
+    more of the data than any nearest-neighbor graph. In 2-D embeddings, it preserves less.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
         Gaussian bandwidth of the weights. ``None`` gives each landmark its own bandwidth,
-        proportional to the median of its distances.
+        proportional to its median distance to the others.
     mean_weight : float, default=0.4
-        Mean weight of an edge if `bandwidth` is ``None``, between 0 and 1: the larger, the wider
-        the kernel, and the faster the eigenvalues decay.
+        Mean weight of an edge if `bandwidth` is ``None``, between 0 and 1. Larger values widen the
+        kernel and make the eigenvalues decay faster.
 
     Notes
     -----
-    Memory grows with the square of the number of landmarks: 200 MB for 4,000.
+    Memory grows with the square of the number of landmarks, to 200 MB for 4,000 landmarks.
     """
 
     def __init__(
@@ -57,8 +58,8 @@ class CompleteGraph(Graph):
         lengths = distances_between(landmarks.points)
         if self.bandwidth is not None:
             return complete_graph(lengths, np.full(k, float(self.bandwidth)))
-        # In proportion to the median of each landmark's distances. An evenly spaced subset of the
-        # pairs is enough for the common factor.
+        # Bandwidths are proportional to each landmark's median distance. An evenly spaced subset of
+        # the pairs is enough to find the common factor.
         reach = np.median(lengths, axis=1)
         relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[:: -(-k * k // _PAIRS)]
         factor = common_factor(relative[relative > 0], float(self.mean_weight))
@@ -70,7 +71,7 @@ def distances_between(points: np.ndarray) -> np.ndarray:
     points = np.asarray(points, dtype=np.float64)
     if points.shape[1] <= FEW_COLUMNS:
         return cdist(points, points)
-    # Rounding of products depends on the number of threads.
+    # The rounding of products depends on the number of threads.
     with one_blas_thread():
         squares = squared_distances(points, points)
     distances = np.sqrt((squares + squares.T) / 2)
@@ -79,18 +80,18 @@ def distances_between(points: np.ndarray) -> np.ndarray:
 
 
 def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
-    """Link all pairs of landmarks, weighted with the larger bandwidth of each pair."""
+    """Link all pairs of landmarks, with weights from the larger bandwidth of each pair."""
     k, tiny = len(lengths), np.finfo(np.float64).tiny
-    # Lengths and weights are at least `tiny`: landmarks are distinct, and all are linked.
+    # Lengths and weights are at least `tiny`, since landmarks are distinct and all are linked.
     weights, others = np.empty((k, k)), np.empty((k, k - 1))
-    # Block by block, since full temporaries would take five times the memory of the graph.
+    # Work in blocks, since full temporaries would take five times the memory of the graph.
     for part in row_blocks(k, block_rows(8 * k)):
         larger = np.maximum(bandwidths[part, None], bandwidths)
         weights[part] = np.maximum(np.exp((lengths[part] / larger) ** 2 / -2), tiny)
         off_diagonal = np.arange(k) != np.arange(part.start, part.stop)[:, None]
         others[part] = np.maximum(lengths[part], tiny)[off_diagonal].reshape(len(larger), k - 1)
     np.fill_diagonal(weights, 1.0)
-    # From indices, since SciPy would search for zeros, which takes 20 times as long.
+    # Build the arrays from indices, since SciPy's search for zeros takes 20 times as long.
     everyone = np.arange(k, dtype=get_index_dtype(maxval=k * k))
     starts = np.arange(k + 1, dtype=everyone.dtype)
     columns = np.tile(everyone[:-1], (k, 1))

@@ -1,4 +1,4 @@
-"""Base class of graphs, nearest neighbors, and construction of weighted graphs from edges."""
+"""Base class of graphs, the nearest-neighbor graph, and weighted graphs from edges."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -26,16 +26,16 @@ _MEAN_WEIGHT = 0.2
 
 _DEFAULT_NEIGHBORS = 10
 
-# Smallest bandwidth of a landmark, in units of the median length of its edges; a third or a half is
-# usual. With many tight groups of about `n_neighbors` landmarks, so many edges are far shorter than
-# the median that no bandwidth gives the mean weight, and very small ones would cut the groups.
+# Smallest bandwidth of a landmark, relative to the median length of its edges; 1/3 to 1/2 is usual.
+# With many tight groups of about `n_neighbors` landmarks, so many edges are far shorter than the
+# median that no bandwidth gives the mean weight, and a tiny bandwidth would disconnect the groups.
 _LEAST_BANDWIDTH = 0.25
 
 # Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
-# Points per landmark sampled to estimate masses, the most numbers they may have in total, and bytes
-# to search at once.
+# Number of points per landmark sampled to estimate masses, maximum number of values in the sample,
+# and bytes to search at once.
 _COUNTED = 10
 _MOST_NUMBERS = 2**23
 _BYTES_AT_ONCE = 2**22
@@ -44,9 +44,9 @@ _NO_BRIDGES = np.empty((0, 2), dtype=np.int64)
 
 
 class Graph(BaseEstimator, ABC):
-    """Base of the graphs: `build` links landmarks and weighs the edges.
+    """Base class of graphs; `build` links landmarks and weights the edges.
 
-    A custom graph object only needs `build`; the other attributes tell the estimator what `build`
+    A custom graph object needs only `build`; the other attributes tell the estimator what `build`
     requires of the landmarks.
 
     Attributes
@@ -55,7 +55,7 @@ class Graph(BaseEstimator, ABC):
         Kind of local covariances that `build` compares: ``"auto"``, ``"full"`` or ``"diag"``;
         ``None`` if it compares none.
     by_mass : bool
-        Whether `build` weighs landmarks by the number of points that they represent.
+        Whether `build` weights landmarks by the number of points that they represent.
     """
 
     metric = "euclidean"
@@ -69,7 +69,7 @@ class Graph(BaseEstimator, ABC):
         return self.covariance if self.metric == "bhattacharyya" else None
 
     def check_parameters(self) -> None:
-        """Reject parameters that are invalid for any landmarks, before landmarks are drawn."""
+        """Raise an error, before landmarks are drawn, for parameters that are always invalid."""
         check_choice("metric", self.metric, METRICS)
         check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
         if self.bandwidth is not None:
@@ -83,7 +83,7 @@ class Graph(BaseEstimator, ABC):
         Parameters
         ----------
         landmarks : Landmarks
-            With covariances and masses if this graph requires them.
+            Landmarks, with covariances and masses if this graph requires them.
         n_threads : int, default=1
 
         Returns
@@ -100,11 +100,11 @@ class KNNGraph(Graph):
     n_neighbors : int or None, default=None
         Number of neighbors of each landmark; ``None`` takes 10, or all others if there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
-        Distance that defines "nearest". Bhattacharyya distance compares Gaussians fitted around the
-        landmarks (section 3.3 of the paper), so landmarks across a gap are far apart even if they
-        are close in space.
+        Distance that defines "nearest". The Bhattacharyya distance compares Gaussians fitted around
+        the landmarks (Section 3.3 of the paper), so landmarks on opposite sides of a gap are far
+        apart even if they are close in space.
     link : {"agreed", "any"}, default="agreed"
-        When two landmarks are linked. ``"agreed"`` links them if each is among the other's
+        Criterion for linking two landmarks. ``"agreed"`` links them if each is among the other's
         `n_neighbors` nearest, or if one is in the nearer half of the other's neighbors. ``"any"``
         links them if either is among the other's nearest, as in the paper.
     covariance : {"auto", "full", "diag"}, default="auto"
@@ -112,25 +112,26 @@ class KNNGraph(Graph):
         ``"auto"`` takes full ones up to 32 columns and diagonals above.
     bandwidth : float or None, default=None
         Gaussian bandwidth of the weights, and of an extension by weights. ``None`` gives each
-        landmark its own bandwidth, proportional to the length of its edges and scaled so that
-        edges weigh 0.2 on average.
+        landmark its own bandwidth, proportional to the length of its edges and scaled so that the
+        mean edge weight is 0.2.
     ridge : float, default=0.01
-        Makes covariances invertible: this share of a landmark's mean variance is added to its
-        variance in every direction. A larger ridge gives the local geometry less influence.
+        Fraction of a landmark's mean variance that is added to its variance in every direction to
+        make covariances invertible. A larger ridge reduces the influence of local geometry.
     by_mass : bool, default=False
-        Weigh each edge by the number of points that the landmarks at its ends represent. Diverse
-        landmarks are as dense at the fringe of a cloud as in its core; with masses, the core counts
-        for more. `Isomap` uses only the lengths of the edges and is not affected.
+        Whether to weight each edge by the number of points represented by the landmarks at its
+        ends. Diverse landmarks are as dense at the fringe of a cloud as in its core; with masses,
+        the core counts for more. `Isomap` uses only the lengths of the edges and is not affected.
 
     Notes
     -----
-    Weights are Gaussian in the Euclidean length of an edge and 1 on the diagonal: a sparse version
-    of the landmarks' kernel matrix. If the two ends have different bandwidths, the larger one is
-    used.
+    Weights are a Gaussian function of the Euclidean length of an edge, and 1 on the diagonal, which
+    is a sparse version of the landmarks' kernel matrix. If the two ends have different bandwidths,
+    the larger one is used.
 
     With ``link="any"``, landmarks at a border are linked to distant neighbors for lack of nearer
-    ones, and most of these edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200
-    neighbors, ``"agreed"`` removes two thirds. The nearer half leaves no landmark isolated.
+    ones, and most of these edges are shortcuts. On a Swiss roll of 1,000 landmarks with 200
+    neighbors, ``"agreed"`` removes two thirds of them. The nearer half of the neighbors ensures
+    that no landmark is isolated.
 
     Above a few thousand landmarks, Bhattacharyya distances are evaluated only for the nearest
     candidates by Euclidean distance, at least four per neighbor.
@@ -170,7 +171,7 @@ class KNNGraph(Graph):
         """Build the graph like `build`, without checking parameters.
 
         The `search` can be shared with other graphs of the same landmarks. If the graph is
-        disconnected, but connected with `roomy` neighbors, it takes `roomy` neighbors.
+        disconnected but would be connected with `roomy` neighbors, `roomy` neighbors are used.
         """
         k = len(landmarks.points)
         edges = self._edges(k, search)
@@ -191,7 +192,7 @@ class KNNGraph(Graph):
         return weighed_by(landmarks.masses, built)
 
     def _edges(self, k: int, search: NeighborSearch) -> tuple[np.ndarray, np.ndarray]:
-        """Return directed edges, as two index arrays."""
+        """Return the directed edges as two index arrays."""
         count = min(_DEFAULT_NEIGHBORS, k - 1)
         if self.n_neighbors is not None:
             why = f"there are {k} landmarks"
@@ -226,7 +227,7 @@ def weighted_graph(
     else:
         bandwidths = np.full(k, float(bandwidth))
     weights = np.exp((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2 / -2)
-    # For the eigenvalue solver, edges lighter than this leave the graph disconnected.
+    # To the eigenvalue solver, edges lighter than `NEGLIGIBLE` leave the graph disconnected.
     heavy = weights > NEGLIGIBLE
     alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
     if bandwidth is not None and alone:
@@ -246,8 +247,8 @@ def weighted_graph(
 def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
 
-    The largest weight becomes 1, as in other graphs; otherwise coordinates, and the points that
-    count as far, would depend on the unit of the weights.
+    Weights are scaled to a maximum of 1, as in other graphs. Otherwise, coordinates and the
+    detection of distant points would depend on the unit of the weights.
     """
     k = len(points)
     stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
@@ -285,7 +286,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
 
 
 def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
-    """Count the points (k,) nearest to each landmark in a sample, relative to the mean count."""
+    """Return the number (k,) of sampled points nearest to each landmark, divided by its mean."""
     most = max(min(_COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1]), 1)
     points = sample_points(X, most, np.random.default_rng(0))
 
@@ -297,24 +298,24 @@ def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
     if isinstance(points, csr_array):
         blocks = dense_blocks(points)
     else:
-        # Few at once, to limit memory.
+        # Search a few points at once, to limit memory.
         blocks = row_blocks(len(points), block_rows(8 * sum(landmarks.shape), _BYTES_AT_ONCE))
     counts = thread_map(count, blocks, n_threads)
-    # A landmark is a point, too, even if no sampled point is near it.
+    # A landmark counts as a point even if no sampled point is nearest to it.
     masses = np.maximum(sum(counts), 1.0)
     return np.asarray(masses / masses.mean())
 
 
 def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
-    """Weigh each landmark of a graph by `masses` (k,), as if it were that many points."""
+    """Weight each landmark of a graph by `masses` (k,), as if it were that many points."""
     times = diags_array(masses)
     return replace(graph, weights=csr_array(times @ graph.weights @ times))
 
 
 def _joined(graph: LandmarkGraph, points: np.ndarray) -> LandmarkGraph:
-    """Join the components of a graph by their shortest bridges, and add a note if there are any.
+    """Join the connected components of a graph by the shortest bridges, and note a warning if so.
 
-    A bridge has the mean weight of an edge, since its Gaussian weight would underflow.
+    Bridges get the mean weight of the edges, since their Gaussian weights would underflow.
     """
     n_components, _ = connected_components(graph.weights, directed=False)
     if n_components == 1:
@@ -344,37 +345,37 @@ def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) 
 def local_bandwidths(
     k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
-    """Return bandwidths in proportion to the median length of each landmark's edges.
+    """Return bandwidths proportional to the median length of each landmark's edges.
 
-    One common factor makes edges weigh 0.2 on average. On a surface, a bandwidth is then about a
-    third of the radius of a neighborhood, so its last members weigh a hundredth and hardly matter;
-    in high dimension, where all neighbors are equally far, it is about half. With a single
-    bandwidth, landmarks in sparse regions would have edges of negligible weight, and each would
-    take up an eigenvector, as happened on the fish bowl and on LiDAR data.
+    A common factor makes the mean edge weight 0.2. On a surface, a bandwidth is then about a third
+    of the radius of a neighborhood, so its farthest members have a weight of about 0.01 and hardly
+    matter. In high dimension, where all neighbors are about equally far, it is about half of the
+    radius. With a single bandwidth, landmarks in sparse regions would have edges of negligible
+    weight, and each would take up an eigenvector, as observed on the fish bowl and on LiDAR data.
 
     References
     ----------
     L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS, 2004.
     """
-    # The median length of the edges of each landmark, the lower of two middle ones.
+    # Median length of the edges of each landmark (the lower median).
     ends, both = np.concatenate([left, right]), np.concatenate([lengths, lengths])
     degrees = np.bincount(ends, minlength=k)
     middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
     medians = both[np.lexsort((both, ends))][np.minimum(middle, len(both) - 1)]
-    # A landmark without edges will get bridges; any positive bandwidth will do.
+    # A landmark without edges will get bridges, so any positive bandwidth will do.
     reach = np.where(degrees > 0, medians, lengths.max())
     relative = lengths / np.maximum(reach[left], reach[right])
     return reach * max(common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
 
 
 def common_factor(relative: np.ndarray, mean_weight: float) -> float:
-    """Return the bandwidth that gives edges of these relative lengths the mean weight."""
+    """Return the bandwidth for which edges of these relative lengths have the mean weight."""
     from scipy.optimize import brentq
 
     squares = relative**2
 
     def excess(log_bandwidth: float) -> float:
-        # Edges so long that the quotient overflows have no weight.
+        # Edges so long that the quotient overflows have weight 0.
         with np.errstate(over="ignore"):
             weights = np.exp(squares / (-2.0 * np.exp(log_bandwidth) ** 2))
         return float(weights.mean()) - mean_weight

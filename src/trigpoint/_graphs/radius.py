@@ -1,4 +1,4 @@
-"""Graph that links all landmarks within a radius: the epsilon-balls of the paper."""
+"""Graph that links all landmarks within a radius, the epsilon-balls of the paper."""
 
 import numpy as np
 

@@ -20,11 +20,11 @@ def full_distances(
     right: np.ndarray,
     distances: np.ndarray,
 ) -> None:
-    """Fill `distances` (p,) of the pairs, for covariances (k, d, d), by Cholesky factors."""
+    """Fill `distances` (p,) of pairs, for covariances (k, d, d), by Cholesky factorization."""
     d = points.shape[1]
     lower, rest = np.empty((d, d)), np.empty(d)
     for pair in range(len(left)):
-        # In a fixed order, so that the distance is symmetric to the last bit.
+        # Fix the order of the pair, so that the distance is symmetric to the last bit.
         i, j = min(left[pair], right[pair]), max(left[pair], right[pair])
         quadratic, log_determinant = 0.0, 0.0
         for r in range(d):
@@ -54,10 +54,10 @@ def diagonal_distances(
     right: np.ndarray,
     distances: np.ndarray,
 ) -> None:
-    """Fill `distances` (p,) of the pairs, for variances (k, d).
+    """Fill `distances` (p,) of pairs, for variances (k, d).
 
     `half_precisions` are ``sqrt(1 / (2 variance))``. ``|C| / sqrt(|C_x| |C_y|)`` is a product of
-    factors of at least 1, so nothing cancels in its logarithm.
+    factors of at least 1, so its logarithm is computed without cancellation.
     """
     d = points.shape[1]
     for pair in range(len(left)):
@@ -72,8 +72,8 @@ def diagonal_distances(
         distances[pair] = max(quadratic / 4 + logarithm / 2, 0.0)
 
 
-# Loops of one operation with unsigned indices are vectorized; row views would be reference-counted,
-# and threads would wait for each other.
+# Simple loops with unsigned indices are vectorized. Views of rows would be reference-counted, which
+# makes threads wait for each other.
 
 
 @compiled

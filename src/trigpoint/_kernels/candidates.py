@@ -1,4 +1,4 @@
-"""Nearest points from blocks of rounded distances."""
+"""Selection of nearest points from blocks of rounded distances."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ def sift(
     """Find the points of a block that may lie within the cut of each query.
 
     `products` are inner products of queries and points (q, b), whose extra rows are ignored;
-    `norms` (b,) and `query_norms` (q,) are squared norms. Squared distances up to `cuts` (q,) are
-    sought, with errors of up to `rounding` times both squared norms. Returns squared distances of
-    the points found and their positions in the block, query after query, and the starts (q + 1,) of
-    each query's points.
+    `norms` (b,) and `query_norms` (q,) are squared norms. The points sought have squared distances
+    of up to `cuts` (q,), with errors of up to `rounding` times the sum of both squared norms.
+    Returns squared distances and positions in the block of the points found, query after query, and
+    the starts (q + 1,) of each query's points.
     """
     starts = np.zeros(len(cuts) + 1, dtype=np.int64)
     room = 4 * len(norms)
@@ -65,8 +65,8 @@ def narrow(
 ) -> tuple[int, int]:
     """Move candidates of one query that may be among the `m` nearest to the front.
 
-    Returns the number of sure neighbors, which come first, and the number of all such candidates;
-    -1 and -1 if neighbors may be missing. Both parts keep their order.
+    Returns the number of sure neighbors, which come first, and the number of all candidates moved,
+    or -1 and -1 if neighbors may be missing. Both parts keep their order.
     """
     count = len(places)
     uppers, lowers = np.empty(count), np.empty(count)
@@ -77,7 +77,7 @@ def narrow(
         within += uppers[i] <= cut
     if within < m:
         return -1, -1
-    # Points surely above the m-th smallest upper bound are not among the m.
+    # Points that are certainly beyond the m-th smallest upper bound are not among the m nearest.
     limit = np.partition(uppers, m - 1)[m - 1]
     kept = 0
     for i in range(count):
@@ -87,7 +87,7 @@ def narrow(
             kept += 1
     if kept == m:
         return m, m
-    # A point surely nearer than the (m + 1)-th smallest lower bound has at most m - 1 others that
+    # If a point is certainly nearer than the (m + 1)-th smallest lower bound, at most m - 1 others
     # may be nearer.
     limit = np.partition(lowers[:kept], m)[m]
     is_sure = uppers[:kept] < limit
@@ -106,9 +106,9 @@ def may_be_farthest(
     sure: int,
     m: int,
 ) -> np.ndarray:
-    """Return the `sure` neighbors that may be the farthest of the `m` neighbors.
+    """Return those of the `sure` neighbors that may be the farthest of the `m` neighbors.
 
-    Squared distances of the sure neighbors are rounded, the others exact.
+    Squared distances of the sure neighbors are rounded; the others are exact.
     """
     least = -1.0
     for i in range(sure, m):
@@ -126,7 +126,7 @@ def may_be_farthest(
 
 @compiled
 def mark(neighbors: np.ndarray, first: int, marks: np.ndarray) -> None:
-    """Set the (q, b) `marks` of a block's points to 1 for the (q, m) `neighbors`, others to 0.
+    """Set `marks` (q, b) of a block's points to 1 for the `neighbors` (q, m), and to 0 otherwise.
 
     The block begins at row `first`. Each query's neighbors are in ascending order.
     """
@@ -150,12 +150,12 @@ def list_candidates(
     columns: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """List landmarks, from the `first` on, that may be among the nearest of each point.
+    """List landmarks, from `first` on, that may be among the nearest of each point.
 
-    Landmarks are compared by ``norms[j] - 2 products[i, j]``, with errors up to ``slacks[i]``. The
-    smallest of these values are kept in `smallest` (b, count); all values that were small enough
-    when examined are stored in `values` and `columns` (b, room). If there is no room left,
-    `counts` (b,) exceeds it.
+    Landmarks are compared by ``norms[j] - 2 products[i, j]``, with errors up to ``slacks[i]``.
+    `smallest` (b, count) holds the smallest of these values. All values that were small enough when
+    examined are stored in `values`, and their landmarks in `columns` (b, room). `counts` (b,)
+    exceeds the room if it runs out.
     """
     k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
     two = norms.dtype.type(2)
@@ -163,8 +163,8 @@ def list_candidates(
         limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
         for start in range(0, k, _RUN):
             stop = min(start + _RUN, k)
-            # Most runs hold no candidate, which is tested without branches; unsigned indices need
-            # no check for negative values. After overflow, all landmarks are candidates.
+            # Most runs hold no candidate, so test this first, without branches. Unsigned indices
+            # need no check for negative values. After overflow, all landmarks are candidates.
             some = False
             for offset in range(stop - start):
                 at = np.uint64(start + offset)
@@ -193,7 +193,7 @@ def list_candidates(
 
 @compiled_strictly
 def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
-    """Move values that are not above a limit to the front, in order; return their number."""
+    """Move values up to a limit to the front, in order, and return their number."""
     count = 0
     for c in range(len(values)):
         if not (values[c] > limit):
@@ -213,10 +213,10 @@ def nearest_among(
     nearest: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
+    """Fill `nearest` and `squares` (b, count), using differences, nearest first and ties by row.
 
-    Candidates are in `columns` (b, room), in ascending order, with values not above the `limits`
-    (b,); if `counts` (b,) exceeds the room, all points are candidates.
+    Candidates are the entries of `columns` (b, room), in ascending order, with values up to the
+    `limits` (b,). If `counts` (b,) exceeds the room, all points are candidates.
     """
     n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
     for i in range(len(X)):
@@ -240,7 +240,7 @@ def nearest_among(
 
 @compiled
 def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
-    """Return the squared distance by differences; a loop of one operation is vectorized."""
+    """Return the squared distance from differences, in a simple loop that is vectorized."""
     square = 0.0
     for c in range(X.shape[1]):
         difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])

@@ -1,4 +1,4 @@
-"""Selection of the nearest among the points of some cells."""
+"""Selection of the nearest points among those in some cells."""
 
 import numpy as np
 
@@ -9,10 +9,11 @@ from trigpoint._kernels.jit import compiled, compiled_strictly
 def nearest_of_products(
     products: np.ndarray, norms: np.ndarray, rows: np.ndarray, first: int, found: np.ndarray
 ) -> None:
-    """Fill each row of `found` (q, m) with the candidates that have the smallest distances.
+    """Fill each row of `found` (q, m) with the nearest candidates.
 
-    `products` (q, c) are of queries and candidates, `norms` (c,) the squared norms of candidates,
-    and `rows` (c,) their numbers. Query q is itself candidate ``first + q``, and is left out.
+    `products` (q, c) are the inner products of queries and candidates, `norms` (c,) the squared
+    norms of candidates, and `rows` (c,) their row numbers. Query q is itself candidate
+    ``first + q``, which is left out.
     """
     m = found.shape[1]
     heap, places = np.empty(m + 1, dtype=products.dtype), np.empty(m + 1, dtype=np.int64)
@@ -28,7 +29,7 @@ def nearest_of_products(
 
 @compiled_strictly
 def nearest_columns(points: np.ndarray, centers: np.ndarray, found: np.ndarray) -> None:
-    """Fill `found` (b,) with the nearest of the centers (d, m), by differences."""
+    """Fill `found` (b,) with the nearest of the centers (d, m), using differences."""
     squares = np.empty(centers.shape[1], dtype=np.float32)
     for q in range(len(points)):
         _squares_to(points[q], centers, 0, len(squares), squares)
@@ -50,9 +51,9 @@ def search_cells(
 ) -> None:
     """Fill `found` (b, m) and `squares` from the cells nearest to each query, nearest first.
 
-    `scaled` are the queries in the unit of `centers` (d, cells) and `grouped` (d, k), landmarks
-    relative to the center of their cell, by which landmarks are chosen. The nearest `probed` cells
-    are searched, and more if these hold fewer than m landmarks.
+    Landmarks are chosen by `grouped` (d, k), the landmarks relative to the centers of their cells.
+    `scaled` are the queries in the unit of `grouped` and `centers` (d, cells). The nearest `probed`
+    cells are searched, or more if they hold fewer than m landmarks.
     """
     m, n_cells = found.shape[1], centers.shape[1]
     gaps, largest = np.empty(n_cells, dtype=np.float32), 0
@@ -96,7 +97,7 @@ def search_cells(
 def _squares_to(
     query: np.ndarray, columns: np.ndarray, start: int, stop: int, sums: np.ndarray
 ) -> None:
-    """Fill `sums` with squared distances from a query to points `start` to `stop`."""
+    """Fill `sums` with squared distances from a query to the points from `start` to `stop`."""
     for j in range(stop - start):
         sums[j] = 0
     for c in range(len(query)):
@@ -107,7 +108,7 @@ def _squares_to(
 
 @compiled_strictly
 def _push(heap: np.ndarray, places: np.ndarray, count: int, value: float, place: int) -> int:
-    """Add to a heap with the largest value on top, from position 1, or replace its top if full."""
+    """Add a value to a max-heap that starts at position 1, or replace the top if it is full."""
     m = len(heap) - 1
     if count < m:
         count += 1
@@ -123,7 +124,7 @@ def _push(heap: np.ndarray, places: np.ndarray, count: int, value: float, place:
 
 @compiled_strictly
 def _hole(heap: np.ndarray, places: np.ndarray, m: int, value: float, place: int) -> int:
-    """Remove the top of a heap of m values, and return where another belongs."""
+    """Remove the top of a heap of m values, and return the position for a new value."""
     at = 1
     while 2 * at <= m:
         child = 2 * at
@@ -138,7 +139,7 @@ def _hole(heap: np.ndarray, places: np.ndarray, m: int, value: float, place: int
 
 @compiled_strictly
 def _sort(heap: np.ndarray, places: np.ndarray, m: int) -> None:
-    """Sort a few values from position 1 on, smallest first."""
+    """Sort the m values from position 1 on in ascending order."""
     for last in range(2, m + 1):
         value, place, at = heap[last], places[last], last
         while at > 1 and _after(heap[at - 1], places[at - 1], value, place):
@@ -149,7 +150,7 @@ def _sort(heap: np.ndarray, places: np.ndarray, m: int) -> None:
 
 @compiled_strictly
 def _after(value: float, place: int, other: float, other_place: int) -> bool:
-    """Return whether a value comes after another, in the order of their places if equal."""
+    """Return whether a value comes after another; ties are in the order of their places."""
     return value > other or (value == other and place > other_place)
 
 
@@ -157,7 +158,7 @@ def _after(value: float, place: int, other: float, other_place: int) -> bool:
 def squares_of_pairs(
     points: np.ndarray, others: np.ndarray, start: int, stop: int, squares: np.ndarray
 ) -> None:
-    """Fill `squares` (stop - start, m) with those of points to the rows in `others` (n, m)."""
+    """Fill `squares` (stop - start, m) with squared distances to the rows in `others` (n, m)."""
     for i in range(start, stop):
         for j in range(others.shape[1]):
             other, total = others[i, j], points[0, 0] * 0

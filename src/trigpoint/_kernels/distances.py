@@ -1,8 +1,8 @@
 """Canonical squared distances, and tree traversals that compare them with a radius.
 
-Every decision by distance uses these: which points are neighbors, and how much a landmark repels.
-They are computed from differences in float64, summed in the order of the coordinates, and strictly
-compiled, so that all callers get the same bits.
+Every decision about neighbors and every repulsion by a landmark uses these distances. They are
+computed from differences in float64, summed in the order of the coordinates, and strictly compiled,
+so that all callers get the same bits.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._kernels.jit import compiled, compiled_strictly
 from trigpoint._kernels.tree_search import Tree
 
-# An error s of a distance r adds at most this share to its square, and a multiple of s^2:
+# An error s of a distance r adds at most this fraction to its square, plus a multiple of s^2:
 # ``(r + s)^2 <= (1 + share) r^2 + (1 + 1 / share) s^2``.
 _SHARE = 1e-6
 
@@ -29,9 +29,10 @@ def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
 
 @compiled_strictly
 def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return squared distances from the points in some positions to a query.
+    """Return squared distances from the points at some positions to a query.
 
-    Four are computed at a time: each sum keeps its order, and additions do not wait for each other.
+    Four sums are computed at a time, each in its own order, so that additions do not wait for each
+    other.
     """
     squares = np.empty(len(places))
     whole = len(places) - len(places) % 4
@@ -66,7 +67,7 @@ def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
 
 @compiled_strictly
 def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bool:
-    """Return whether a point at some distance is a neighbor or a duplicate of a landmark.
+    """Return whether a landmark repels a point, which is a neighbor or a duplicate of it.
 
     Duplicates are repelled even if they outnumber the neighbors.
     """
@@ -86,10 +87,10 @@ def repelling(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return squared distances from each point to the landmarks that repel it, in their order.
 
-    The `rows` (p,) of the points (p, d) break ties. Extents of the neighborhoods of the landmarks
-    (k, d) are `squared_radii` and `last_rows` (k,), and `bounds` (p, k) are lower bounds of squared
-    distances; those above the radius are not computed. Also returns the starts (p + 1,) of each
-    point's distances.
+    The `rows` (p,) of the points (p, d) break ties. `squared_radii` and `last_rows` (k,) are the
+    extents of the neighborhoods of the landmarks (k, d). `bounds` (p, k) are lower bounds on
+    squared distances; distances whose bounds exceed the radius are not computed. Also returns the
+    starts (p + 1,) of each point's distances.
     """
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
@@ -117,7 +118,7 @@ def repelling(
 def largest_radii(tree: Tree, squared_radii: np.ndarray) -> np.ndarray:
     """Return the largest squared radius of the landmarks in each node of a tree."""
     reach = np.zeros(len(tree.starts))
-    # Children come after their parents.
+    # Go backward, since children come after their parents.
     for node in range(len(reach) - 1, -1, -1):
         child = tree.children[node]
         if child:
@@ -138,9 +139,9 @@ def repelling_in_tree(
     squared_radii: np.ndarray,
     last_rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Do the same as `repelling`, with a tree over the first landmarks; check all later ones.
+    """Do the same as `repelling`, with a tree over the first landmarks and a scan of later ones.
 
-    `reach` is from `largest_radii`.
+    `reach` is the result of `largest_radii`.
     """
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
@@ -186,7 +187,7 @@ def repelling_in_tree(
 def add_in_order(
     sums: np.ndarray, places: np.ndarray, values: np.ndarray, starts: np.ndarray
 ) -> None:
-    """Add a run of values to each of several sums, one value after the other."""
+    """Add a run of values to each of several sums, in order."""
     for p in range(len(places)):
         for i in range(starts[p], starts[p + 1]):
             sums[places[p]] += values[i]
@@ -203,12 +204,12 @@ def _longer(values: np.ndarray, room: int) -> np.ndarray:
 class Cover(NamedTuple):
     """Points in a tree, with their distances to the landmarks so far."""
 
-    # Tree of the points, or of their images: projections to fewer dimensions, which are no farther
-    # apart than the points.
+    # Tree of the points, or of images, which are projections to fewer dimensions, no farther apart
+    # than the points.
     tree: Tree
     points: np.ndarray  # The points (n, d) by row.
     projected: bool  # Whether the tree holds images.
-    # What rounding may add to the squared distance of two images, beyond a small share of it.
+    # Maximum error of the squared distance of two images due to rounding, beyond a small fraction.
     margin: float
     # Squared distance (n,) of each position in the tree to its nearest landmark.
     squares: np.ndarray
@@ -220,7 +221,7 @@ class Cover(NamedTuple):
 def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
     """Return a cover without landmarks.
 
-    `rounding` bounds the error of distances between images; with ``None``, the tree holds the
+    `rounding` bounds the error of distances between images; ``None`` means that the tree holds the
     points.
     """
     n_nodes = len(tree.starts)
@@ -239,10 +240,9 @@ def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
 def reached(
     cover: Cover, image: np.ndarray, nodes: np.ndarray, buckets: np.ndarray
 ) -> tuple[int, int]:
-    """List nodes that may hold points nearer to a new landmark, at `image`, than to all others.
+    """List nodes that may hold points nearer to a new landmark at `image` than to all others.
 
-    Fills `nodes` with inner nodes, parents first, and `buckets` with leaves; returns the number of
-    each.
+    Fills `nodes` with inner nodes, parents first, and `buckets` with leaves. Returns both counts.
     """
     tree = cover.tree
     nodes[0] = 0
@@ -267,7 +267,7 @@ def reached(
 
 @compiled
 def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.ndarray) -> None:
-    """Update the points of some buckets to which a new landmark is nearest."""
+    """Update the points in some buckets whose nearest landmark is the new one."""
     tree = cover.tree
     for bucket in buckets:
         start, stop = tree.starts[bucket], tree.stops[bucket]
@@ -289,7 +289,7 @@ def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.
 def _serve_by_images(
     cover: Cover, landmark: np.ndarray, image: np.ndarray, start: int, stop: int
 ) -> None:
-    """Compute distances for the points of a bucket whose images do not rule the landmark out.
+    """Compute distances for the points of a bucket whose images do not rule out the landmark.
 
     Terms are summed in the order of the coordinates, so that sparse points get the same sums.
     """
@@ -307,7 +307,7 @@ def _serve_by_images(
 
 @compiled
 def gather(cover: Cover, nodes: np.ndarray) -> None:
-    """Update the farthest points of `nodes`, listed parents first, from their children."""
+    """Update the farthest points of `nodes`, in which parents come first, from their children."""
     farthest, places, rows = cover.farthest, cover.places, cover.tree.rows
     for node in nodes[::-1]:
         child = cover.tree.children[node]
@@ -327,9 +327,9 @@ def _bound(square: float, margin: float) -> float:
 
 @compiled
 def _square_to(points: np.ndarray, i: Any, landmark: np.ndarray) -> float:
-    """Return the squared distance by differences, exactly 0 for duplicates.
+    """Return the squared distance from differences, which is exactly 0 for duplicates.
 
-    A loop of one operation with unsigned indices is vectorized.
+    Simple loops with unsigned indices are vectorized.
     """
     square = 0.0
     for c in range(points.shape[1]):

@@ -1,4 +1,4 @@
-"""Hashes of rows, to find those that are equal."""
+"""Hashes of rows, to find equal ones."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from trigpoint._kernels.jit import compiled_strictly
 
 @compiled_strictly
 def hash_rows(bits: np.ndarray, keys: np.ndarray) -> None:
-    """Fill `keys` with a 64-bit hash of each row of floating-point numbers, given as their bits."""
-    # The sign bit alone is the number -0.0, which equals 0.0.
+    """Fill `keys` with 64-bit hashes of the rows of floating-point numbers, given as bits."""
+    # The sign bit alone represents -0.0, which equals 0.0.
     negative_zero = np.uint64(1) << np.uint64(8 * bits.itemsize - 1)
     for i in range(len(bits)):
         key = np.uint64(0xCBF29CE484222325)

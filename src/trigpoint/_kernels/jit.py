@@ -9,19 +9,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile at the first call, keep the result on disk, and release the interpreter lock.
+    """Compile a loop on the first call, cache it on disk, and release the interpreter lock.
 
-    Sums may be reordered into vector lanes, in the same way at every call; infinities and NaN keep
+    Sums may be reordered for vectorization, but always in the same way; infinities and NaN keep
     their meaning. With ``NUMBA_DISABLE_JIT=1``, the loop runs in Python, for debugging.
 
-    numba's cache only detects changes of the file of a function: all compiled functions that it
+    numba's cache detects changes only in the file of a function, so all compiled functions that it
     calls must be in the same file.
     """
     return _compile(function, {"reassoc", "contract", "nsz"})
 
 
 def compiled_strictly(function: Function) -> Function:
-    """Compile, and keep the order of every sum, so that all callers get the same bits."""
+    """Compile a loop like `compiled`, but preserve the order of sums, so that bits never vary."""
     return _compile(function, False)
 
 

@@ -1,13 +1,12 @@
-"""Exact search of the landmarks nearest to each point of a block, and blending of their planes.
+"""Exact search for the landmarks nearest to each point of a block, and blending of their planes.
 
-Most points are close to a landmark, and their nearest landmarks are then in a precomputed list of
-those nearest to that landmark. A point descends a k-d tree to some landmark `a`, reads its list,
-and moves on to a closer landmark if there is one. Landmarks that are not listed are at least
-``reach(a) - |x - a|`` away, with `reach(a)` the distance from `a` to the nearest of them. Only if
-this bound does not rule them out is the tree searched.
+Most points are close to a landmark, so that their nearest landmarks are in its precomputed list of
+neighbors. A point descends a k-d tree to some landmark `a`, reads its list, and moves on to a
+closer landmark if there is one. Landmarks that are not listed are at least ``reach(a) - |x - a|``
+away, where `reach(a)` is the distance from `a` to the nearest unlisted landmark. The tree is
+searched only if this bound does not rule them out.
 
-Sums are strictly ordered, so that boxes bound distances without exception; ties go to the lower
-landmarks.
+Sums are strictly ordered, so that boxes always bound distances. Ties go to lower landmarks.
 """
 
 import math
@@ -20,7 +19,7 @@ from trigpoint._kernels.jit import compiled, compiled_strictly
 # Relative error bound of the sum of two rounded distances.
 _ROUNDING = 1e-12
 
-# Marks an empty slot: above every landmark.
+# Mark of an empty slot, above every landmark.
 _NONE = 2**62
 
 # Number of points that descend the tree together.
@@ -34,22 +33,22 @@ class LandmarkIndex(NamedTuple):
     halves of node i, and the last `leaves` nodes are the leaves.
     """
 
-    # Landmarks (k,); those of a node are contiguous. All others are in this order.
+    # Landmarks (k,), contiguous for each node. All other arrays over landmarks are in this order.
     landmarks: np.ndarray
-    # (d, k). One coordinate of all landmarks is contiguous: many distances are computed at once.
+    # Coordinates (d, k), contiguous along landmarks, so that many distances are computed at once.
     coordinates: np.ndarray
     starts: np.ndarray  # Start (leaves + 1,) of each leaf.
     axes: np.ndarray  # Axis (leaves,) along which a node is divided.
-    # Coordinate (leaves,) at which it is divided; the second half has it or more.
+    # Coordinate (leaves,) at which a node is divided; the second half is at or above it.
     splits: np.ndarray
     lower: np.ndarray  # Smallest box around a node (2 * leaves, d).
     upper: np.ndarray
     buckets: int  # Number of nodes on the level below which a search does not descend.
-    # Nearest landmarks (k, m) of each landmark, including itself, as positions in this order,
-    # uint32. Lists are sorted by landmark, so that ties go to the lower ones.
+    # Nearest landmarks (k, m) of each landmark, including itself, as positions in this order, in
+    # uint32. Lists are sorted by landmark, so that ties go to lower landmarks.
     lists: np.ndarray
-    by_distance: np.ndarray  # Positions (k, m) in each list, by distance, uint8.
-    reach: np.ndarray  # Distance (k,) to the nearest landmark not in the list; infinite if all are.
+    by_distance: np.ndarray  # Positions (k, m) in each list, sorted by distance, in uint8.
+    reach: np.ndarray  # Distance (k,) to the nearest unlisted landmark; infinite if all are listed.
 
 
 @compiled_strictly
@@ -62,7 +61,7 @@ def read_lists(
 ) -> None:
     """Fill `landmarks` and `squares` (b, count) with the nearest in the lists of nearby landmarks.
 
-    `settled` (b,) is true for points where these are the nearest of all landmarks.
+    `settled` (b,) is true for points for which the result is the nearest of all landmarks.
     """
     d, leaves = X.shape[1], len(index.axes)
     ids, coordinates, lists = index.landmarks, index.coordinates, index.lists
@@ -85,11 +84,11 @@ def read_lists(
                 for j in range(m):
                     difference = value - coordinates[c, np.uint64(lists[near, j])]
                     listed[j] += difference * difference
-            # The landmarks nearest to this one bound the distance of the last neighbor.
+            # The landmarks nearest to this one give a bound on the distance of the last neighbor.
             bound = 0.0
             for place in range(count):
                 bound = max(bound, listed[index.by_distance[near, place]])
-            # Landmarks within the bound are collected without unpredictable branches.
+            # Collect landmarks within the bound without unpredictable branches.
             n_kept = 0
             for j in range(m):
                 kept[n_kept] = j
@@ -102,7 +101,7 @@ def read_lists(
             last = values[order[count - 1]]
             beyond = (math.sqrt(to_near) + math.sqrt(last)) * (1 + _ROUNDING)
             settled[i] = beyond < index.reach[near]
-            # Closer at every step, so that the loop ends.
+            # Continue only if the next landmark is closer, so that the loop ends.
             if settled[i] or not values[order[0]] < to_near:
                 break
             near = np.int64(lists[near, kept[order[0]]])
@@ -114,7 +113,7 @@ def read_lists(
 
 @compiled_strictly
 def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray) -> None:
-    """Fill `nodes` with the leaves of the next points, whose memory latencies overlap."""
+    """Fill `nodes` with the leaves of the next points at once, so that memory latencies overlap."""
     leaves, axes, splits = len(index.axes), index.axes, index.splits
     n = min(len(nodes), len(X) - first)
     for p in range(n):
@@ -129,7 +128,7 @@ def _descend(index: LandmarkIndex, X: np.ndarray, first: int, nodes: np.ndarray)
 
 @compiled_strictly
 def _rank(values: np.ndarray, ranks: np.ndarray) -> None:
-    """Count for each value how many are less, or equal and before it, without branches."""
+    """Count, without branches, the values that are less than each value, or equal and earlier."""
     for b in range(len(values)):
         value, greater = values[b], np.int64(0)
         for a in range(b):
@@ -147,9 +146,9 @@ def search_tree(
     landmarks: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill the given rows of `landmarks` and `squares` (b, count) with the nearest of all.
+    """Fill the given rows of `landmarks` and `squares` (b, count) with the nearest landmarks.
 
-    On entry, `squares` are squared distances to any `count` landmarks, or infinite.
+    On entry, `squares` holds squared distances to any `count` landmarks, or infinity.
     """
     d, leaves, buckets = X.shape[1], len(index.axes), index.buckets
     ids, coordinates, starts = index.landmarks, index.coordinates, index.starts
@@ -174,7 +173,7 @@ def search_tree(
             for c in range(d):
                 outside = max(max(lower[node, c] - X[i, c], X[i, c] - upper[node, c]), 0.0)
                 to_box += outside * outside
-            # Even a box at exactly that distance may hold a lower landmark.
+            # Even a box at exactly the bound may hold a lower landmark.
             if to_box > bound:
                 continue
             while node < buckets:
@@ -204,7 +203,7 @@ def search_tree(
 
 @compiled_strictly
 def _clear(found: np.ndarray, squares: np.ndarray) -> None:
-    """Reset the neighbors found to empty slots, farther than any landmark."""
+    """Reset the found neighbors to empty slots, farther than any landmark."""
     for place in range(len(found)):
         found[place] = _NONE
         squares[place] = np.inf
@@ -212,7 +211,7 @@ def _clear(found: np.ndarray, squares: np.ndarray) -> None:
 
 @compiled_strictly
 def _insert(square: float, landmark: int, found: np.ndarray, squares: np.ndarray) -> int:
-    """Insert a landmark into the sorted neighbors; return its position, or their number."""
+    """Insert a landmark into the sorted neighbors; return its position, or the end if too far."""
     count = len(found)
     place = count
     while place > 0 and (
@@ -235,12 +234,12 @@ def nearest_by_path(
     nearest: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Find the landmarks nearest to each landmark, itself first, by paths of one or two edges.
+    """Find the landmarks nearest to each landmark by paths of one or two edges, itself first.
 
-    Row i of `nearest` (k, width) gets `counts[i]` landmarks and is padded with i. A path follows
+    Row i of `nearest` (k, width) receives `counts[i]` landmarks and is padded with i. Paths follow
     only the `width` shortest edges of each landmark. Equal lengths are ordered by landmark.
 
-    `starts`, `columns` and `lengths` are the CSR arrays of the edges, without loops.
+    `starts`, `columns` and `lengths` are the CSR arrays of the edges, without self-loops.
     """
     k, width = nearest.shape
     linked, reach = np.empty((k, width), dtype=np.int64), np.empty((k, width))
@@ -287,10 +286,10 @@ def blended_planes(
 ) -> None:
     """Fill `result` (b, l) by blending the planes of the nearest landmarks (b, count).
 
-    Shares are ``(1 - square / r^2)^2``, normalized, with `r` the distance to the last landmark,
-    which has no share. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is
-    level beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,)
-    from all landmarks with shares.
+    Shares are ``(1 - square / r^2)^2``, normalized, where `r` is the distance to the last landmark,
+    whose share is 0. Each of the `planes` (k, l, d + 1) has slopes and a value at its landmark
+    (k, d), and is level beyond its `reach` (k,). A point is `far` (b,) if it is farther than the
+    `horizons` (k,) from all landmarks with a positive share.
     """
     d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
     place, shares = np.empty(d), np.empty(parts)
@@ -322,6 +321,6 @@ def blended_planes(
 def _share(square: float, limit: float) -> float:
     """Return the share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
     # As in `map_placing`.
-    # Written so that it is 0 if both are 0, too.
+    # The comparison gives 0 if both are 0, too.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness

@@ -1,4 +1,4 @@
-"""Weighted sums over the landmarks that support a point, for a block of points."""
+"""Weighted sums over the landmarks that support each point of a block."""
 
 import math
 from typing import Any, NamedTuple
@@ -7,21 +7,21 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled
 
-# exp(x) = 2^n exp(x - n log 2), with log 2 in two parts, and the series of exp up to the power 13:
-# accurate to the last digit or two for results above 1e-9, and to 13 digits below, since the
-# compiler may join the parts again. The library's exponential is not vectorized, and would take
+# exp(x) = 2^n exp(x - n log 2), with log 2 in two parts and the series of exp up to power 13. The
+# result is accurate to the last digit or two above 1e-9, and to 13 digits below, since the compiler
+# may join the two parts again. The exponential of the C library is not vectorized, and would take
 # half of the time of an extension.
 _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
-# Number of columns whose squares are summed in the precision of the points.
+# Number of columns whose squares are summed together in the precision of the points.
 _CHUNK = 64
 
-# Above this number of columns, distances that are used again are stored.
+# Number of columns above which distances are stored to be reused.
 _WIDE = 8
 
-# Below this exponent, a weight is negligible for any point that is not far from all landmarks.
+# Exponent below which a weight is negligible, unless a point is far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
 
@@ -29,19 +29,20 @@ class GraphRows(NamedTuple):
     """Rows of a landmark graph, each starting with its own landmark, with kernel parameters."""
 
     starts: np.ndarray  # Start (k + 1,) of the row of each landmark.
-    columns: np.ndarray  # Landmarks (e,) of a row, uint32.
-    measured: np.ndarray  # Landmark (e,) to measure the distance from: the column's or the row's.
+    columns: np.ndarray  # Landmarks (e,) of a row, in uint32.
+    measured: np.ndarray  # Landmark (e,) to measure the distance from, of the column or the row.
     half_precisions: np.ndarray  # ``0.5 / bandwidth^2`` (e,).
-    factors: np.ndarray  # Factors (e,) to multiply the kernel of the distance by.
+    factors: np.ndarray  # Factors (e,) that multiply the kernel of the distance.
 
 
 @compiled
 def shepard_shares(squares: np.ndarray, most: int) -> np.ndarray:
     """Return the shares (b, parts) of each point's nearest landmarks; each row sums to 1.
 
-    They are ``((r - distance) / distance)^2``, normalized, with `r` the distance to the next
-    landmark, if `squares`, the squared distances, have more than `most` columns: D. Shepard (1968)
-    as modified by R. Franke and G. Nielson (1980). They depend continuously on the point.
+    If `squares`, the squared distances, have more than `most` columns, shares are
+    ``((r - distance) / distance)^2``, normalized, where `r` is the distance to the next landmark.
+    This is the method of D. Shepard (1968) as modified by R. Franke and G. Nielson (1980). Shares
+    are continuous functions of the point.
     """
     parts = min(most, squares.shape[1])
     shares = np.empty((len(squares), parts))
@@ -50,7 +51,7 @@ def shepard_shares(squares: np.ndarray, most: int) -> np.ndarray:
         total = 0.0
         for p in range(parts):
             distance = math.sqrt(squares[i, p])
-            # Relative to the first distance, so that a point on a landmark is not a special case.
+            # Divide by the first distance, so that a point on a landmark is not a special case.
             closeness = first / distance if distance > first else 1.0
             if squares.shape[1] > parts:
                 beyond = math.sqrt(squares[i, parts])
@@ -79,10 +80,10 @@ def graph_sums(
     """Fill `sums` (b, l) with landmarks' `values` (l, k), weighted by rows of nearest landmarks.
 
     A row is weighted by its share (b, parts), and its entries by the factor and the kernel of the
-    distance between points (b, d) and landmarks (k, d), or of the squared distances `to_all` (b, k)
-    landmarks, if given. If the logarithms of all weights are below `far`, weights are relative to
-    the largest, whose logarithm is the shift, since they would nearly vanish. Otherwise, the shift
-    is 0.
+    distances between points (b, d) and landmarks (k, d), or of the squared distances `to_all`
+    (b, k) landmarks, if given. If the logarithms of all weights are below `far`, the weights would
+    nearly vanish, so they are relative to the largest, whose logarithm is the shift. Otherwise, the
+    shift is 0.
     """
     starts, columns, measured = rows.starts, rows.columns, rows.measured
     half_precisions, factors = rows.half_precisions, rows.factors
@@ -134,9 +135,9 @@ def graph_sums(
 
 @compiled
 def _squared_length(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
-    """Return the squared distance by differences, in float32 for float32: accurate to 6 digits.
+    """Return the squared distance from differences, accurate to 6 digits for float32 points.
 
-    Only a few columns are summed in that precision. A loop of one operation is vectorized.
+    Only a few columns are summed in float32. Simple loops are vectorized.
     """
     square = 0.0
     for start in range(0, X.shape[1], _CHUNK):
@@ -162,7 +163,7 @@ def measure(
     counts: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill `squares` (b, width) for the first `counts` (b,) landmarks in `columns`."""
+    """Fill `squares` (b, width) with squared distances to the first `counts` (b,) of `columns`."""
     for i in range(len(X)):
         for j in range(counts[i]):
             squares[i, j] = _squared_length(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
@@ -181,8 +182,9 @@ def nearest_sums(
 ) -> None:
     """Fill `sums` (b, l) with weighted sums of `values` (l, k) over nearest landmarks (b, count).
 
-    The bandwidth of a point is interpolated from the nearest landmarks by their `shares` (b,
-    parts); a pair takes the larger of its two. See `graph_sums` for `far` and `shifts`.
+    The bandwidth of a point is interpolated from the nearest landmarks by their `shares`
+    (b, parts). A point and a landmark use the larger of their bandwidths. See `graph_sums` for
+    `far` and `shifts`.
     """
     exponents = np.empty(squares.shape[1])
     for i in range(len(squares)):
@@ -195,7 +197,7 @@ def nearest_sums(
         shifts[i] = largest if largest < far else 0.0
         sums[i] = 0.0
         for j in range(squares.shape[1]):
-            # Infinitely far: only the nearest landmark, which comes first, has weight.
+            # If infinitely far, only the nearest landmark, which comes first, has weight.
             weight = 1.0 if j == 0 else 0.0
             if largest > -np.inf:
                 weight = math.exp(exponents[j] - shifts[i])
@@ -224,9 +226,9 @@ def _longest(starts: np.ndarray) -> int:
 def _exponentiate(
     x: np.ndarray, result: np.ndarray, size: int, bits: np.ndarray, powers: np.ndarray
 ) -> None:
-    """Fill `result` with the exponentials of the first numbers of `x`, none of them above 0.
+    """Fill `result` with the exponentials of the first `size` entries of `x`, which are at most 0.
 
-    `bits` and `powers` are views of the same work space, as integers and as float64.
+    `bits` and `powers` are views of the same workspace, as integers and as float64.
     """
     for j in range(size):
         exponent = max(x[j], _SMALLEST_EXPONENT)
@@ -246,7 +248,7 @@ def _exponentiate(
         series = series * rest + _SERIES[11]
         series = series * rest + _SERIES[12]
         result[j] = series * rest + _SERIES[13]
-        # A float64 with this exponent and no fraction.
+        # Build the float64 with this exponent and no fraction.
         bits[j] = (np.int64(whole) + 1023) << 52
     for j in range(size):
         result[j] *= powers[j]
@@ -267,7 +269,7 @@ def _relative_weights(
     if largest >= far:
         return 0.0
     for j in range(size):
-        # Infinitely far: only the nearest landmark, which comes first, has weight.
+        # If infinitely far, only the nearest landmark, which comes first, has weight.
         weights[j] = 1.0 if j == 0 else 0.0
         if largest > -np.inf:
             weights[j] = 0.0
@@ -292,7 +294,7 @@ def around_center(X: np.ndarray, center: np.ndarray, around: np.ndarray, norms: 
 def squares_from_products(
     products: np.ndarray, offsets: np.ndarray, norms: np.ndarray, landmark_norms: np.ndarray
 ) -> None:
-    """Turn products (b, k) of points and landmarks, minus offsets (k,), into squared distances."""
+    """Convert products (b, k) of points and landmarks, minus offsets (k,), to squared distances."""
     for i in range(len(products)):
         for j in range(products.shape[1]):
             square = norms[i] + landmark_norms[j] - 2 * (products[i, j] - offsets[j])
@@ -308,10 +310,11 @@ def dense_weights(
     far: float,
     shifts: np.ndarray,
 ) -> None:
-    """Turn the (b, k) `squares` to all landmarks into weights, relative to the largest if far.
+    """Convert `squares` (b, k) to all landmarks to weights, relative to the largest if far.
 
-    The bandwidth of a point is interpolated from the nearest landmarks by their `shares` (b,
-    parts); a pair takes the larger of its two. See `graph_sums` for `far` and `shifts`.
+    The bandwidth of a point is interpolated from the nearest landmarks by their `shares`
+    (b, parts). A point and a landmark use the larger of their bandwidths. See `graph_sums` for
+    `far` and `shifts`.
     """
     k = squares.shape[1]
     exponents, bits = np.empty(k), np.empty(k, dtype=np.int64)
@@ -325,7 +328,7 @@ def dense_weights(
             largest = max(largest, exponents[j])
         shifts[i] = largest if largest < far else 0.0
         if largest == -np.inf:
-            # Infinitely far: only one landmark has weight.
+            # If infinitely far, only one landmark has weight.
             exponents[0] = largest = 0.0
         if largest < far:
             for j in range(k):
@@ -335,7 +338,7 @@ def dense_weights(
 
 @compiled
 def nearest_columns(to_all: np.ndarray, nearest: np.ndarray, squares: np.ndarray) -> None:
-    """Fill `nearest` and `squares` (b, count) with the smallest of each row, in order."""
+    """Fill `nearest` and `squares` (b, count) with the smallest entries of each row, in order."""
     last = nearest.shape[1] - 1
     for i in range(len(to_all)):
         nearest[i], squares[i] = 0, np.inf
@@ -357,8 +360,8 @@ def shortest_paths(
 ) -> None:
     """Fill `paths` (b, k) with the lengths of shortest paths to all landmarks.
 
-    A path starts with one of the finite `lengths` (b, width), to the landmark in `columns`. Points
-    without finite lengths get 0.
+    A path starts with one of the finite `lengths` (b, width) to the landmark in `columns`. Paths of
+    points without finite lengths are set to 0.
     """
     k = len(geodesics)
     for i in range(len(lengths)):
@@ -383,7 +386,7 @@ def shortest_paths(
 def add_centered(
     squares: np.ndarray, centering: np.ndarray, shares: np.ndarray, total: np.ndarray
 ) -> None:
-    """Add shares (b,) of squared paths (b, k), minus their mean and the `centering` (k,)."""
+    """Add to `total` shares (b,) of squared paths (b, k), minus mean and `centering` (k,)."""
     k = squares.shape[1]
     for i in range(len(squares)):
         mean = 0.0

@@ -1,20 +1,22 @@
-"""Coordinates of points in a map, one point at a time, independent of other points of a block."""
+"""Coordinates of points in a map, computed for each point independently of others in its block."""
 
 import numpy as np
 
 from trigpoint._kernels.jit import compiled_strictly
 
-# Pull of landmarks outside a point's group, in units of the spacing of the map: enough to keep
-# points with one landmark left from coinciding with it.
+# Pull of landmarks outside a point's group, in units of the spacing of the map. The pull is large
+# enough to keep points with a single remaining landmark from coinciding with it.
 PULL = 0.25
 
-# In the map, the squared distance of a point to its nearest landmark, times ``2 - 3 q``, is at most
-# that to another, with q the ratio of the squared distances in the data: a landmark 1.7 times as
-# far in the data is not nearer in the map, and one less than 1.2 times as far may be anywhere.
-# Otherwise, interleaved groups would take each other's points.
+# Constraint on distances in the map: the squared distance of a point to its nearest landmark, times
+# ``2 - 3 q``, is at most the squared distance to another, where q is the ratio of the squared
+# distances in the data. A landmark 1.7 times as far in the data is therefore not nearer in the map,
+# whereas one less than 1.2 times as far may be anywhere. Without the constraint, interleaved groups
+# would take each other's points.
 ORDER = 2.0, 3.0
 
-# A point closer to a landmark than this fraction of the distance to the next one is drawn to it.
+# A point is drawn to its nearest landmark if the distance is less than this fraction of the
+# distance to the next one.
 DRAWN = 0.5
 
 
@@ -26,7 +28,7 @@ def project(
     projected: np.ndarray,
     residuals: np.ndarray,
 ) -> None:
-    """Fill `projected` (b, c) and `residuals` (b,), the distances of points from projections.
+    """Fill `projected` (b, c), and `residuals` (b,) with the distances from the projections.
 
     `components` (d, c) are orthonormal columns.
     """
@@ -60,7 +62,7 @@ def place(
 ) -> None:
     """Fill `placed` (b, l) from the `count` nearest landmarks; see `MapExtension`.
 
-    `squares` have an additional column if there are more landmarks.
+    `squares` has an additional column if there are more than `count` landmarks.
     """
     n_components = positions.shape[1]
     shares, crowds = np.empty(count), np.empty((count, count))
@@ -81,7 +83,7 @@ def place(
         if total == 0:
             for j in range(count):
                 shares[j] = 1.0
-        # The landmark with most weight around it in the map.
+        # Find the landmark with the most weight around it in the map.
         middle, most = 0, -1.0
         for a in range(count):
             spacing = spacings[nearest[i, a]]
@@ -112,7 +114,7 @@ def place(
                 difference = X[i, a] - landmarks[landmark, a]
                 for c in range(n_components):
                     step[c] += slopes[landmark, a, c] * difference
-            # Slopes are not valid for longer steps.
+            # Limit the step, since slopes are not valid beyond the spacing.
             longest = spacings[landmark] * spacings[landmark]
             square = 0.0
             for c in range(n_components):
@@ -156,7 +158,7 @@ def place(
 def _way(
     place: np.ndarray, positions: np.ndarray, nearest: np.ndarray, squares: np.ndarray, own: int
 ) -> float:
-    """Return the smallest share of the way to `own` at which no other is too near; see `ORDER`."""
+    """Return the smallest fraction of the way to `own` that satisfies the constraint of `ORDER`."""
     own_square = 0.0
     for c in range(len(place)):
         step = positions[nearest[own], c] - place[c]
@@ -175,7 +177,7 @@ def _way(
         for c in range(len(place)):
             step = positions[nearest[j], c] - place[c]
             product += step * (positions[nearest[own], c] - place[c])
-        # The step at which both squared distances, one times the factor, are equal.
+        # Solve for the step at which the squared distances are equal, one of them times the factor.
         half = factor * own_square - product
         root = np.sqrt(max(0.0, half * half - (factor - 1) * own_square * beyond))
         if half + root > 0:
@@ -186,6 +188,6 @@ def _way(
 @compiled_strictly
 def _share(square: float, limit: float) -> float:
     """Return the share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
-    # Written so that it is 0 if both are 0, too.
+    # The comparison gives 0 if both are 0, too.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness

@@ -1,13 +1,14 @@
-"""Exchange landmarks for candidates, in tables of a few dozen of both.
+"""Exchanges of landmarks for candidates, in tables of a few dozen of each.
 
 For a Gaussian kernel K and landmarks J, the table ``A`` of t landmarks B and candidates C is
 
     [ -inverse(K_JJ)_BB                       inverse(K_JJ)_BJ K_JC               ]
     [  K_CJ inverse(K_JJ)_JB                  K_CC - K_CJ inverse(K_JJ) K_JC      ]
 
-and ``H`` holds the inner products, over the points, of their functions: for a landmark, the weight
-with which it predicts each point; for a candidate, the residual of its kernel function. Removing a
-landmark or adding a candidate is a pivot, which updates the tables at a cost of t^2.
+and ``H`` holds the inner products of their functions over the points. The function of a landmark is
+the weight with which it predicts each point; that of a candidate is the residual of its kernel
+function. Removing a landmark or adding a candidate is a pivot, which updates the tables at a cost
+of t^2.
 """
 
 import numpy as np
@@ -25,11 +26,11 @@ def descend(
     floor: float,
     most: int,
 ) -> int:
-    """Exchange the pair that lowers the trace error most, until none lowers it by `least`.
+    """Exchange the pair that lowers the trace error most, until no pair lowers it by `least`.
 
-    `chosen` and `free` are positions in the tables, updated in place; a candidate whose variance
-    given the others would be below `floor` is not added. Returns the number of exchanges, at most
-    `most`.
+    `chosen` and `free` are positions in the tables, and are updated in place. Candidates with a
+    conditional variance below `floor`, given the other landmarks, are not added. Returns the number
+    of exchanges, at most `most`.
     """
     for done in range(most):
         i, j = _best(A, H, chosen, free, least, floor)
@@ -53,10 +54,10 @@ def _best(
     least: float,
     floor: float,
 ) -> tuple[int, int]:
-    """Return the exchange that lowers the trace error most; -1 if none lowers it by `least`.
+    """Return the exchange that lowers the trace error most, or -1 if none lowers it by `least`.
 
-    Without landmark j, candidate c has the function ``R_c + u_j A_jc / M_jj``: its squared norm
-    over its variance is what adding c would explain.
+    Without landmark j, the function of candidate c is ``R_c + u_j A_jc / M_jj``. Its squared norm
+    divided by its variance is the error that adding c would explain.
     """
     lowest, best_i, best_j = -least, -1, -1
     for i in range(len(chosen)):
@@ -76,7 +77,7 @@ def _best(
 
 @compiled
 def _pivot(A: np.ndarray, a: np.ndarray, p: int) -> None:
-    """Remove the landmark at `p`, or add the candidate; `a` is a copy of its row."""
+    """Remove the landmark or add the candidate at `p`; `a` is a copy of its row."""
     q = a[p]
     for s in range(len(a)):
         factor = a[s] / q
@@ -90,7 +91,7 @@ def _pivot(A: np.ndarray, a: np.ndarray, p: int) -> None:
 
 @compiled
 def _transform(H: np.ndarray, a: np.ndarray, p: int) -> None:
-    """Update the inner products after the pivot with the row `a` that `A` had before."""
+    """Update the inner products after a pivot at `p`; `a` is the row of `A` before the pivot."""
     q, h = a[p], H[p].copy()
     for s in range(len(a)):
         factor = a[s] / q

@@ -19,10 +19,10 @@ def sparse_squares_to(
     places: np.ndarray,
     query: np.ndarray,
 ) -> np.ndarray:
-    """Return squared distances from the rows in some positions to a query (d,).
+    """Return squared distances from the rows at some positions to a query (d,).
 
-    The bits are those of `distances.squares_to` for dense rows: columns where both are zero add
-    nothing to a sum, and the others are in the same order.
+    The result is bitwise the same as that of `distances.squares_to` for dense rows, because columns
+    in which both are zero add nothing to a sum, and the others are in the same order.
     """
     of_query = np.flatnonzero(query)
     squares = np.empty(len(places))
@@ -30,7 +30,7 @@ def sparse_squares_to(
         i, stop = starts[places[p]], starts[places[p] + 1]
         j, square = 0, 0.0
         while i < stop or j < len(of_query):
-            # Beyond the last column of the row or the query, the other continues.
+            # After the last column of one, continue with the other.
             own = columns[i] if i < stop else len(query)
             other = of_query[j] if j < len(of_query) else len(query)
             difference = 0.0
@@ -55,7 +55,8 @@ def sparse_products(
 ) -> None:
     """Fill `products` (b, q) with the inner products of b rows and the dense points (q, d).
 
-    Four points at a time share the columns that are read, and stay in a cache for all rows.
+    Four dense points at a time share each column index that is read, and stay in the cache for all
+    rows.
     """
     whole = len(dense) - len(dense) % 4
     for q in range(0, whole, 4):
@@ -102,19 +103,19 @@ def sparse_variances(
     places: np.ndarray,
     query: np.ndarray,
 ) -> np.ndarray:
-    """Return the variance (d,) of each coordinate of some rows; `query` is near them."""
+    """Return the variance (d,) of each coordinate of some rows, which are near `query`."""
     d, m = len(query), len(places)
     sums, sums_of_squares, counts = np.zeros(d), np.zeros(d), np.zeros(d)
     for p in range(m):
         for place in range(starts[places[p]], starts[places[p] + 1]):
             c = columns[place]
-            # Relative to the query, little cancels, and one pass is enough.
+            # Differences from the query avoid cancellation, so one pass is enough.
             difference = np.float64(values[place]) - query[c]
             sums[c] += difference
             sums_of_squares[c] += difference * difference
             counts[c] += 1
     for c in range(d):
-        # The other rows have a zero here.
+        # The other rows have a zero in this column.
         sums[c] -= (m - counts[c]) * query[c]
         sums_of_squares[c] += (m - counts[c]) * query[c] * query[c]
         mean = sums[c] / m
@@ -124,11 +125,12 @@ def sparse_variances(
 
 @compiled_strictly
 def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Fill `units` with rows scaled to unit length; return the numbers of rows that are all zero.
+    """Fill `units` with rows scaled to unit length; return the row numbers of all-zero rows.
 
     Row i is the slice of the 1-D `values` from ``starts[i]`` to ``starts[i + 1]``, with or without
-    its zeros: squares are summed in order in float64, so zeros change no bit. Nor does a factor
-    that is a power of two, since every row is scaled to the same magnitude first.
+    its zeros, which do not affect the result, because squares are summed in order in float64. A
+    factor that is a power of two does not affect it either, since every row is first scaled to the
+    same magnitude.
     """
     zero = np.zeros(len(starts) - 1, dtype=np.bool_)
     for i in range(len(zero)):
@@ -138,7 +140,7 @@ def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> 
         if largest == 0:
             zero[i] = True
             continue
-        # Squares of the largest value neither overflow nor underflow.
+        # Scale, so that the square of the largest value neither overflows nor underflows.
         scale = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
         square = 0.0
         for place in range(starts[i], starts[i + 1]):

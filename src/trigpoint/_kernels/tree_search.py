@@ -1,4 +1,4 @@
-"""A k-d tree with buckets, searched nearest box first.
+"""Searches of a k-d tree with buckets, nearest box first.
 
 SciPy's tree is slow for the thousands of neighbors that Algorithm 2 needs: it keeps them in a heap
 and sorts them. Here, whole buckets are read from contiguous memory, and the smallest distances are
@@ -15,15 +15,15 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled, compiled_strictly
 
-# If more points than this coincide, a search reads only as many as it needs.
+# Number of coincident points above which a search reads only as many as it needs.
 MANY_COPIES = 512
 
 
 class Tree(NamedTuple):
     """Points in the order of their buckets, and the boxes around them."""
 
-    points: np.ndarray  # The points (n, d); those of a bucket are contiguous.
-    # Their rows (n,) in the original order; ascending where over `MANY_COPIES` points coincide.
+    points: np.ndarray  # The points (n, d); points of a bucket are contiguous.
+    # Original row numbers (n,) of the points, ascending where over `MANY_COPIES` points coincide.
     rows: np.ndarray
     starts: np.ndarray  # Range of the points of each node (nodes,).
     stops: np.ndarray
@@ -46,8 +46,8 @@ def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
 def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: np.ndarray) -> None:
     """Fill the (q, m) `squares` and `places` with the `m` nearest points of each query.
 
-    They are in no particular order; places are positions in ``tree.points``. Among equally distant
-    points, lower rows are taken.
+    Neighbors are in no particular order, and places are positions in ``tree.points``. Among equally
+    distant points, lower rows are taken.
     """
     m = places.shape[1]
     found_squares, found, heap_squares, heap_nodes = scratch(tree, m)
@@ -61,7 +61,7 @@ def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: 
 def reaches(
     tree: Tree, queries: np.ndarray, m: int, squared_radii: np.ndarray, last_rows: np.ndarray
 ) -> None:
-    """Fill (q,) arrays with the extents of the `m` nearest points of each query: see `reach`."""
+    """Fill (q,) arrays with the extents of the `m` nearest points of each query; see `reach`."""
     squares, found, heap_squares, heap_nodes = scratch(tree, m)
     for q in range(len(queries)):
         nearest(tree, queries[q], m, squares, found, heap_squares, heap_nodes)
@@ -81,9 +81,9 @@ def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[
 
 @compiled
 def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Allocate work space for `nearest`."""
+    """Allocate workspace for `nearest`."""
     n_nodes = len(tree.starts)
-    # Enough that candidates seldom have to be selected in between.
+    # The room is large enough that intermediate selections of candidates are rare.
     room = min(4 * m + 64, len(tree.points))
     return (
         np.empty(room),
@@ -103,7 +103,7 @@ def nearest(
     heap_squares: np.ndarray,
     heap_nodes: np.ndarray,
 ) -> None:
-    """Put the `m` nearest points first in `squares` and `found`, which have room for more."""
+    """Put the `m` nearest points first in `squares` and `found`, which have extra room."""
     points, rows = tree.points, tree.rows
     heap_squares[0], heap_nodes[0] = _box_square(tree, 0, query), 0
     waiting, count = 1, 0
@@ -142,9 +142,9 @@ def ball(
     last_row: int,
     m: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and squared distances of the points within the radius that holds `m`.
+    """Return positions and squared distances of the `m` points within a radius.
 
-    Points at exactly that distance are taken up to `last_row`.
+    Points at exactly this distance are included up to `last_row`.
     """
     squares, places = np.empty(m), np.empty(m, dtype=np.int64)
     stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
@@ -175,7 +175,7 @@ def ball(
 def _end(tree: Tree, node: int, m: int) -> int:
     """Return the end of a bucket's points, or of the first `m` if many points coincide.
 
-    The others are not among the `m` nearest points of any query, since their rows are higher.
+    The remaining points have higher rows, so they are not among the `m` nearest of any query.
     """
     start, stop = tree.starts[node], tree.stops[node]
     few = max(m, MANY_COPIES)
@@ -232,13 +232,13 @@ def _pop(keys: np.ndarray, nodes: np.ndarray, count: int) -> int:
 def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int, m: int) -> None:
     """Move the `m` smallest of the first `count` values to the front, with their `places`.
 
-    Ties go to the lower ``rows[place]``. Hoare's quickselect.
+    Ties go to the lower ``rows[place]``. This is Hoare's quickselect.
     """
     low, high = 0, count - 1
     target = m - 1
     while low < high:
         middle = (low + high) // 2
-        # With the median of three, sorted input is not the worst case.
+        # Use the median of three, so that sorted input is not the worst case.
         if _before(values, places, rows, middle, low):
             _swap(values, places, middle, low)
         if _before(values, places, rows, high, low):
@@ -322,13 +322,14 @@ def race(
     squared_radii: np.ndarray,
     last_rows: np.ndarray,
 ) -> tuple[int, int, int]:
-    """Accept proposals whose log-weight is above their threshold, and let them repel the others.
+    """Accept proposals whose log weight reaches their threshold, and lower weights around them.
 
-    Proposals (p,) are rows of `points` (n, d). Each accepted one repels its `m` nearest neighbors:
-    their `log_weights` (n,) are updated in place. The race stops after a number of `rejections`,
-    when `accepted` (a,) is full, or at a landmark whose neighbors all coincide with it, since even
-    more points may. `squared_radii` and `last_rows` (a,) get the extents of the neighborhoods.
-    `precision` is ``1 / bandwidth^2`` of the repulsion, by the sine or the Welsch function.
+    Proposals (p,) are rows of `points` (n, d). Each accepted one repels its `m` nearest neighbors,
+    whose `log_weights` (n,) are updated in place. The race stops after a number of `rejections`,
+    when `accepted` (a,) is full, or at a landmark whose neighbors all coincide with it, since still
+    more points may coincide. `squared_radii` and `last_rows` (a,) are filled with the extents of
+    the neighborhoods. The repulsion is the sine or the Welsch function, and `precision` is
+    ``1 / bandwidth^2``.
 
     Returns the numbers of proposals decided, of proposals accepted, and of neighbor searches.
     """
@@ -372,12 +373,12 @@ def spreads(
 
 @compiled
 def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return the variance (d,) of each coordinate of some points; `query` is near them."""
+    """Return the variance (d,) of each coordinate of some points, which are near `query`."""
     d, m = points.shape[1], len(places)
     sums, sums_of_squares = np.zeros(d), np.zeros(d)
     for i in range(m):
         for c in range(d):
-            # Relative to the query, little cancels, and one pass is enough.
+            # Differences from the query avoid cancellation, so one pass is enough.
             difference = np.float64(points[places[i], c]) - np.float64(query[c])
             sums[c] += difference
             sums_of_squares[c] += difference * difference
@@ -389,7 +390,7 @@ def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.n
 
 @compiled
 def covariance(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return the covariance (d, d) of some points, relative to `query` and then to their mean."""
+    """Return the covariance (d, d) of some points, centered at `query` and then at their mean."""
     d, m = points.shape[1], len(places)
     mean, offset, result = np.zeros(d), np.empty(d), np.zeros((d, d))
     for i in range(m):

@@ -1,1 +1,1 @@
-"""Nearest neighbors: a tree in low dimension, matrix products in high dimension."""
+"""Nearest-neighbor search, by trees in low dimension and matrix products in high dimension."""

@@ -1,6 +1,6 @@
 """Exact nearest neighbors of a few queries among many points.
 
-All indexes follow one contract: among equally distant points, lower rows come first, and results do
+All indexes guarantee that, among equally distant points, lower rows come first, and that results do
 not depend on the number of threads.
 """
 
@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Above this dimension, a k-d tree visits nearly every bucket, and matrix products are faster.
+# Dimension above which a k-d tree visits nearly every bucket, and matrix products are faster.
 TREE_MAX_DIMENSION = 15
 
 
@@ -22,15 +22,15 @@ TREE_MAX_DIMENSION = 15
 class Neighborhoods:
     """Nearest points of a few queries, described by their radii.
 
-    A point is a neighbor if its squared distance is less than the squared radius, or if it is equal
-    and the row of the point is not above the last row.
+    A point is a neighbor if its squared distance is less than the squared radius, or if both are
+    equal and the row number of the point is not above the last row.
     """
 
     points: np.ndarray  # The queries (q, d).
     size: int  # Number m of neighbors per query.
     squared_radii: np.ndarray  # Squared distance (q,) to the farthest neighbor.
     last_rows: np.ndarray  # Last row (q,) among the neighbors at that distance.
-    # Rows (m,) of each query's neighbors, in any order, if finding them again would take long.
+    # Rows (m,) of each query's neighbors, in any order, if finding them again would be slow.
     members: Sequence[np.ndarray] | None = None
     bounds: Sequence[np.ndarray] | None = None  # Upper bounds of their squared distances, if known.
 
@@ -58,7 +58,7 @@ class Neighborhoods:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate several records; lists that any of them lacks are dropped."""
+        """Concatenate several records, dropping lists that are missing from any of them."""
         listed = []
         for lists in ([part.members for part in parts], [part.bounds for part in parts]):
             is_known = all(some is not None for some in lists)
@@ -73,10 +73,10 @@ class Neighborhoods:
 
 
 class NeighborIndex(ABC):
-    """Exact search among `points`."""
+    """Base class of exact searches among `points`."""
 
-    name: str  # How neighbors are found.
-    together: int  # Number of queries that are best searched together.
+    name: str  # Method of the search.
+    together: int  # Preferred number of queries per search.
     points: Any
 
     n_searches = 0  # Number of queries answered so far.
@@ -94,7 +94,7 @@ class NeighborIndex(ABC):
         )
 
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
-        """Guess the distance (q,) to the `m`-th neighbor, if a search would take much longer."""
+        """Guess the distance (q,) to the `m`-th neighbor, or return None if searches are fast."""
         return None
 
     @abstractmethod
@@ -107,24 +107,24 @@ class NeighborIndex(ABC):
 
     @abstractmethod
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Return covariances of the neighbors: (q, d, d) if "full", or diagonals (q, d)."""
+        """Return covariances (q, d, d) of neighbors if `mode` is "full", or variances (q, d)."""
 
     @abstractmethod
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return distances and rows, each of shape (q, m), nearest first, ties by row."""
+        """Return distances and rows, each of shape (q, m), sorted by distance, then by row."""
 
 
 def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
     """Build the index that suits the dimension of `points` (n, d).
 
-    There will be about `n_queries` queries for `m` neighbors each.
+    About `n_queries` queries for `m` neighbors each are expected.
     """
     from trigpoint._neighbors.products import ProductIndex, SparseIndex
     from trigpoint._neighbors.tree import TreeIndex
 
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads, bucket=min(max(m // 16, 8), 512))
-    # A power of two, so that an incomplete last group wastes little.
+    # Use a power of two, so that an incomplete last group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
     index = SparseIndex if issparse(points) else ProductIndex
     return index(points, n_threads, together=together)

@@ -1,6 +1,6 @@
-"""Few nearest neighbors of many queries: landmarks near points, or points near other points.
+"""Searches for a few nearest neighbors of many queries, such as the landmarks nearest to points.
 
-A search is a frozen record of arrays: it can be pickled, has no state between calls, and gives a
+A search is a frozen record of arrays that can be pickled, has no state between calls, and gives a
 query the same results in every block. Distances are computed from differences in float64; matrix
 products only find candidates.
 """
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from trigpoint._kernels.landmark_search import LandmarkIndex
 
 # Landmarks per bucket, by dimension; a search reads whole buckets. In high dimension, hardly any
-# bucket can be skipped, and distances to all landmarks take less time than boxes.
+# bucket can be skipped, and computing distances to all landmarks is faster than testing boxes.
 _BUCKETS = ((4, 8), (7, 32), (TREE_MAX_DIMENSION, 512))
 
-# Landmarks per list, relative to the number to find. With 2,500 landmarks in a cube, a list of 32
-# holds the four nearest to a point in 95 % of cases, and on a surface in nearly all; longer lists
-# take longer to read.
+# Length of a landmark's neighbor list relative to the number of landmarks to find. For 2,500
+# landmarks in a cube, a list of 32 contains the four nearest to a point in 95 % of cases, and on a
+# surface in nearly all cases. Longer lists take longer to read.
 _LISTED = 8
 _MOST_LISTED = 64
 
-# Points multiplied at once, few enough for the products to fit in the cache; and room for
-# candidates, several times the usual number.
+# Number of landmarks multiplied at once, small enough for the products to fit in the cache; and
+# room for candidates, several times the usual number.
 _TILE = 512
 _ROOM = 256
 
-# Up to this many neighbors are kept sorted while products are read; up to this many columns, a tree
-# with small buckets is faster.
+# Maximum number of neighbors that are kept sorted while products are read, and maximum number of
+# columns for which a tree with small buckets is faster.
 _FEW = 64
 _FEW_COLUMNS = 7
 
-# Number of rows of a product for which a row has the same bits at any position. OpenBLAS multiplies
-# tiles of 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+# Number of rows of a product for which the bits of a row do not depend on its position. OpenBLAS
+# multiplies tiles of 4 to 24 rows; with 64 or 128 rows, leftover rows are rounded differently.
 ROWS_TOGETHER = 192
 
 
@@ -60,10 +60,10 @@ def product_rounding(d: int, dtype: Any) -> float:
 
 
 def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return ``A @ B`` in float64, with bits of each row that do not depend on the other rows.
+    """Return ``A @ B`` in float64, where the bits of a row do not depend on the other rows.
 
     BLAS rounds rows beyond the last whole tile of its kernel differently. Here, all products have
-    the same number of rows, a multiple of all usual tiles; the last one is padded.
+    the same number of rows, which is a multiple of the usual tile sizes; the last one is padded.
     """
     result = np.empty((len(A), B.shape[1]))
     with one_blas_thread():
@@ -78,7 +78,7 @@ def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """Search in a tree over the landmarks and lists of their neighbors, for low dimension."""
+    """Search by a tree of the landmarks and lists of their neighbors, for low dimension."""
 
     landmarks: np.ndarray  # (k, d), float64.
     index: "LandmarkIndex"
@@ -104,7 +104,8 @@ class TreeSearch:
 class Centered(NamedTuple):
     """Landmarks (k, d) relative to a center (d,), for products with points.
 
-    `norms` (k,) are their squared norms, and `offsets` (k,) their products with the center.
+    `norms` (k,) are the squared norms of the centered landmarks, and `offsets` (k,) are their
+    products with the center.
     """
 
     landmarks: np.ndarray
@@ -117,7 +118,7 @@ class Centered(NamedTuple):
 class ProductSearch:
     """Search among candidates found by float32 products, for high dimension."""
 
-    landmarks: np.ndarray  # (k, d), float32 if that is exact, else float64.
+    landmarks: np.ndarray  # (k, d), in float32 if that is exact, else in float64.
     norms: np.ndarray  # Squared norms (k,) of the landmarks.
     center: np.ndarray  # Vector (d,) of float32 values near the mean of the landmarks.
     rounded: np.ndarray  # Landmarks (k, d) relative to the center, float32.
@@ -144,14 +145,14 @@ class ProductSearch:
         X = np.ascontiguousarray(X)
         found, squares, crowded = self._nearest(X, count, np.float32)
         if len(crowded):
-            # Far from the center, float32 leaves too many candidates.
+            # Far from the center, float32 products leave too many candidates.
             found[crowded], squares[crowded], _ = self._nearest(X[crowded], count, np.float64)
         return found, squares
 
     def _nearest(
         self, X: np.ndarray, count: int, dtype: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Do `nearest` with products of this type; also return queries with too many candidates."""
+        """Do `nearest` with products in `dtype`; also return queries with too many candidates."""
         from trigpoint._kernels.candidates import list_candidates, nearest_among
 
         room = max(_ROOM, 2 * count)
@@ -159,7 +160,7 @@ class ProductSearch:
         values: np.ndarray = np.empty((len(X), room), dtype=dtype)
         columns = np.empty((len(X), room), dtype=np.int32)
         counts = np.zeros(len(X), dtype=np.int64)
-        # If float32 overflows, the bound does too, and every landmark is a candidate.
+        # If float32 overflows, so does the bound, and every landmark is a candidate.
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             around = (X - self.center.astype(X.dtype)).astype(dtype, copy=False)
             own = np.einsum("ij,ij->i", around, around, dtype=np.float64)
@@ -196,7 +197,7 @@ class ProductSearch:
 
 def centered(landmarks: np.ndarray) -> Centered:
     """Subtract the center of landmarks (k, d)."""
-    # A fixed memory order, since rounding of products depends on it.
+    # Fix the memory order, since the rounding of products depends on it.
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
     center = landmarks.mean(axis=0)
     around = landmarks - center
@@ -204,7 +205,7 @@ def centered(landmarks: np.ndarray) -> Centered:
 
 
 def squares_to_all(landmarks: Centered, X: Points) -> np.ndarray:
-    """Return squared distances (b, k) from points to all landmarks, by products in float64."""
+    """Return squared distances (b, k) from points to all landmarks, by float64 products."""
     from trigpoint._kernels.landmark_sums import around_center, squares_from_products
     from trigpoint._kernels.sparse_loops import sparse_norms, sparse_products
 
@@ -222,7 +223,7 @@ def squares_to_all(landmarks: Centered, X: Points) -> np.ndarray:
 
 
 def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSearch:
-    """Prepare the search for the `count` nearest of landmarks (k, d)."""
+    """Prepare a search for the `count` nearest landmarks among landmarks (k, d)."""
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
     if landmarks.shape[1] <= TREE_MAX_DIMENSION:
         return TreeSearch(landmarks, landmark_index(landmarks, count))
@@ -230,7 +231,7 @@ def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSe
     with np.errstate(over="ignore", invalid="ignore"):
         center = landmarks.mean(axis=0).astype(np.float32).astype(np.float64)
         if center @ center <= landmarks.var(axis=0).sum():
-            # Near the origin, no centering: a single copy of the landmarks is better for the cache.
+            # Do not center near the origin: one copy of the landmarks is better for the cache.
             center = np.zeros_like(center)
         rounded = (landmarks - center).astype(np.float32)
         if (landmarks == landmarks.astype(np.float32)).all():
@@ -246,7 +247,7 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
     from trigpoint._kernels.landmark_search import LandmarkIndex
 
     k, d = landmarks.shape
-    # As few landmarks per leaf as possible, so that the first one a point reaches is close to it.
+    # Use as few landmarks per leaf as possible, so that the first one a point reaches is close.
     leaves = 1 << (k.bit_length() - 1)
     starts = np.arange(leaves + 1) * k // leaves
     order = np.arange(k)
@@ -297,11 +298,12 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
 def nearest(
     points: np.ndarray, queries: np.ndarray, m: int, n_threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return exact nearest points, by a tree in low dimension and matrix products in high.
+    """Return distances and rows of the exact `m` nearest points.
 
-    Distances (q, m) from the queries (q, d) to points (n, d) are computed from differences, so that
-    duplicates are exactly 0 apart, and ascend. Among equally distant points, lower rows come first.
-    With ``n_threads=None``, all cores are used.
+    A tree is used in low dimension, and matrix products in high dimension. Distances (q, m) from
+    queries (q, d) to points (n, d) are in ascending order, and are computed from differences, so
+    that duplicates are exactly 0 apart. Among equally distant points, lower rows come first.
+    ``n_threads=None`` uses all cores.
 
     Examples
     --------

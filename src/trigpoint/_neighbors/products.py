@@ -1,6 +1,7 @@
 """Exact nearest neighbors by matrix products over all points, for high dimension.
 
-The points may be sparse. Distances that decide have the same bits as for dense points.
+The points may be sparse. Distances that decide between candidates are bitwise the same as for dense
+points.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,17 +16,17 @@ from trigpoint._neighbors.nearest import product_rounding
 from trigpoint._neighbors.sparse import squares_to_row, stored, stored_row_bytes, take_rows
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Bytes of the points multiplied at once, and of their products.
+# Total size in bytes of a block of points and its products.
 SCAN_BYTES = 8 * 2**20
 
 # Rows of a product are padded to a multiple of this number.
 _PADDING = 32
 
-# Number of values among one query's neighbors that makes handing them to a thread worthwhile.
+# Number of values in the neighbors of a query above which threads are worthwhile.
 _WORTH_A_THREAD = 2**13
 
-# Fetching a point costs as much as multiplying this many; queries multiplied at once, and their
-# maximum total number of neighbors.
+# Number of points that can be multiplied in the time of fetching one; number of queries multiplied
+# at once; and their maximum total number of neighbors.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
 _MARKED = 2**22
@@ -33,17 +34,18 @@ _MARKED = 2**22
 # Sample size for guessing the radius of a query's neighborhood.
 _SAMPLE = 2048
 
-# Squared distances and rows.
+# Squared distances and rows of candidates.
 _Candidates = tuple[np.ndarray, np.ndarray]
 
 
 class ProductIndex(NeighborIndex):
-    """Matrix products over all points, for high dimension.
+    """Search by matrix products over all points, for high dimension.
 
-    A product finds candidates, with an error bound that misses no neighbor; distances are
-    recomputed from differences where rounding leaves open which points are neighbors. Points are
-    read block by block, each for several queries, so they may be in a file: only the neighbors and
-    a few other points are kept in memory. Blocks do not depend on the number of threads.
+    A product finds candidates, with an error bound that ensures that no neighbor is missed.
+    Distances are recomputed from differences where rounding leaves open which points are neighbors.
+    Points are read in blocks, each for several queries, so they may be in a file; only the
+    neighbors and a few other points are kept in memory. Blocks do not depend on the number of
+    threads.
     """
 
     name = "products"
@@ -65,7 +67,7 @@ class ProductIndex(NeighborIndex):
         return self.points.dtype
 
     def _prepare(self) -> None:
-        """Compute the size of a block, the center, if there is one, and the squared norms."""
+        """Compute the block size, the center (if points need one), and the squared norms."""
         width = (self.points.shape[1] + self.together) * self.points.itemsize
         self._block = block_rows(width, SCAN_BYTES)
         self._center = _center_if_far(self.points)
@@ -77,7 +79,7 @@ class ProductIndex(NeighborIndex):
         return points if self._center is None else points - self._center
 
     def _read(self, rows: slice | np.ndarray) -> Any:
-        """Return points in the form that `_products` takes."""
+        """Return points in the form that `_products` expects."""
         return self._shifted(self.points[rows])
 
     def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
@@ -101,7 +103,7 @@ class ProductIndex(NeighborIndex):
         bounds: list[np.ndarray] = [np.empty(0)] * len(queries)
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
-        # Guess the radii of the neighborhoods; guesses that are too low are detected and raised.
+        # Guess the radii of the neighborhoods. Guesses that are too low are detected and raised.
         share = m / self._n
         waiting = np.arange(len(queries))
         while len(waiting):
@@ -145,10 +147,10 @@ class ProductIndex(NeighborIndex):
         )
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return centered queries, padded with zeros, and their squared norms.
+        """Return centered queries, padded with zero rows, and their squared norms.
 
-        With padding to whole tiles, the last bits of a product seldom depend on which queries are
-        searched together.
+        Padding to whole tiles makes the last bits of a product nearly independent of which queries
+        are searched together.
         """
         filled = -(-len(queries) // _PADDING) * _PADDING
         padded = np.zeros((filled, queries.shape[1]), dtype=self._multiplied)
@@ -166,7 +168,7 @@ class ProductIndex(NeighborIndex):
         yield from thread_map(lambda pair: (pair[0], self._squares_to(*pair)), pairs, n_threads)
 
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
-        """Return exact squared distances from some rows to a query."""
+        """Return exact squared distances from the points in `rows` to a query."""
         from trigpoint._kernels.distances import squares_to
 
         return squares_to(self.points, rows, query)
@@ -199,7 +201,7 @@ class ProductIndex(NeighborIndex):
         return np.sqrt(np.maximum(squares, 0))
 
     def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
-        """Estimate squared distances that safely hold a share of the points, from a sample."""
+        """Estimate from a sample the squared distances within which a share of the points lies."""
         if share >= 1:
             return np.full(len(norms), np.inf)
         products = self._products(padded, self._sample)
@@ -232,13 +234,13 @@ class ProductIndex(NeighborIndex):
         return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Return covariances of the neighbors; variances by products with marked neighbors.
+        """Return covariances of the neighbors, using products with indicator rows for variances.
 
-        The products read each point once for many queries, while fetching the neighbors of every
-        query would be limited by memory speed.
+        The products read each point once for many queries, whereas fetching the neighbors of every
+        query would be limited by memory bandwidth.
         """
         assert found.members is not None
-        # Per point, a product is many times faster than fetching.
+        # Multiplying a point is many times faster than fetching it.
         if mode == "full" or _FETCHING * found.size < self._n:
             return self._fetched_covariances(found, mode)
         together = min(_MARKED_TOGETHER, max(_MARKED // found.size, 1))
@@ -249,7 +251,7 @@ class ProductIndex(NeighborIndex):
             )
             return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *found.points.shape))
-        # Sorted, so that a block finds its neighbors without scanning all of them.
+        # Sort, so that a block finds its neighbors without scanning all of them.
         neighbors = np.sort(np.array(found.members), axis=1)
         width = sum(found.points.shape) * self.points.itemsize
         blocks = row_blocks(self._n, block_rows(width, SCAN_BYTES))
@@ -262,16 +264,16 @@ class ProductIndex(NeighborIndex):
         mean_squares = sums_of_squares / found.size
         with np.errstate(invalid="ignore"):
             variances = np.maximum(mean_squares - np.square(sums / found.size), 0)
-        # If neighbors are far from the center, compared with their spread, squares lose precision.
+        # Squares lose precision if neighbors are far from the center relative to their spread.
         error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
-        # Written so that overflow counts as lost precision.
+        # The negation makes overflow count as lost precision.
         poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))
         if len(poor):
             variances[poor] = self._fetched_covariances(found.take(poor.tolist()), mode)
         return variances
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Return covariances, fetching the neighbors of one query after the other."""
+        """Return covariances, fetching the neighbors of each query."""
         from trigpoint._kernels.tree_search import covariance, variances
 
         assert found.members is not None
@@ -281,7 +283,7 @@ class ProductIndex(NeighborIndex):
         return np.array(list(measured))
 
     def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums (q, d) of each query's neighbors in a block of points, and of squares."""
+        """Return sums (q, d), over each query's neighbors in a block, of points and squares."""
         from trigpoint._kernels.candidates import mark
 
         block = self._read(part)
@@ -296,7 +298,7 @@ class ProductIndex(NeighborIndex):
 
 
 class SparseIndex(ProductIndex):
-    """Products of sparse points with dense queries, in float64 and without centering."""
+    """Search by products of sparse points with dense queries, in float64 without centering."""
 
     name = "sparse products"
     points: csr_array
@@ -331,7 +333,7 @@ class SparseIndex(ProductIndex):
 
     def _read(self, rows: slice | np.ndarray) -> Any:
         if isinstance(rows, slice):
-            # A view: only the starts of the rows are sliced.
+            # Slice only the row starts, which avoids a copy.
             return (*stored(self.points)[:2], self.points.indptr[rows.start : rows.stop + 1])
         return stored(self.points[rows])
 
@@ -344,7 +346,7 @@ class SparseIndex(ProductIndex):
         return products
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # No padding: the products of a query do not depend on other queries.
+        # No padding is needed, since the products of a query do not depend on other queries.
         doubles = np.ascontiguousarray(queries, dtype=np.float64)
         return doubles, np.einsum("ij,ij->i", doubles, doubles)
 
@@ -379,9 +381,9 @@ def settle(
 ) -> tuple[float, int]:
     """Move the `m` nearest of one query's candidates to the front, and return their radius.
 
-    Exact squared distances to rows, from `squares_to`, are computed where rounding leaves open
-    which are nearest or farthest. Returns the largest squared distance and the last row at that
-    distance; -1 and -1 if neighbors may be missing.
+    Exact squared distances are computed with `squares_to` where rounding leaves open which points
+    are nearest or farthest. Returns the largest squared distance and the last row at that distance,
+    or -1 and -1 if neighbors may be missing.
     """
     from trigpoint._kernels.candidates import may_be_farthest, narrow
 
@@ -408,7 +410,7 @@ def _square_norms(points: np.ndarray) -> np.ndarray:
 def _center_if_far(points: np.ndarray) -> np.ndarray | None:
     """Return the center of `points` if they lie far from the origin, else None.
 
-    Far from the origin, the error bound of products would rule out no point.
+    Far from the origin, the error bound of products would not rule out any points.
     """
     center = points.mean(axis=0, dtype=np.float64)
     spread = points[:: max(1, len(points) // 1000)].var(axis=0, dtype=np.float64).sum()

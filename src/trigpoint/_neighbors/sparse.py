@@ -1,4 +1,4 @@
-"""Sparse points, as rows of a SciPy CSR array; never converted to a dense array as a whole."""
+"""Sparse points as rows of a SciPy CSR array, which is never converted to dense as a whole."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 # Points that samplers and extensions accept.
 Points = np.ndarray | csr_array
 
-# Bytes of the rows that are converted to dense at once.
+# Size in bytes of a block of rows to convert to dense.
 _DENSE_BYTES = 2**20
 
 
@@ -27,7 +27,7 @@ def dense_blocks(X: csr_array) -> Iterator[slice]:
 
 
 def stored(X: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values, columns and starts of the rows, in the form that compiled loops take."""
+    """Return the values, columns and row starts, the arguments of compiled loops."""
     return X.data, X.indices, X.indptr
 
 
@@ -37,7 +37,7 @@ def stored_row_bytes(X: csr_array) -> int:
 
 
 def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Return squared distances from rows to a dense point (d,), as `_kernels.distances` does."""
+    """Return squared distances from rows to a dense point (d,), like `_kernels.distances`."""
     from trigpoint._kernels.distances import squares_to
     from trigpoint._kernels.sparse_loops import sparse_squares_to
 
@@ -47,7 +47,7 @@ def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray
 
 
 def read_only(points: Points) -> Points:
-    """Return the points as a read-only array, for user code."""
+    """Return the points as a read-only array, to pass to user code."""
     values = points.data if isinstance(points, csr_array) else points
     view: np.ndarray = np.asarray(values).view()
     view.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Nearest neighbors by a k-d tree, for low dimension."""
+"""Exact nearest neighbors by a k-d tree, for low dimension."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,16 +17,16 @@ from trigpoint._kernels.tree_search import (
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
-# Bytes of the neighbors found by one call of a compiled loop.
+# Size in bytes of the neighbors found by one call of a compiled loop.
 _QUERY_BYTES = 4 * 2**20
 
-# Up to this many neighbors, one thread is as fast as several.
+# Number of neighbors up to which one thread is as fast as several.
 _FEW_NEIGHBORS = 2**16
 
-# Up to this many points, splitting takes less time than starting other threads.
+# Number of points up to which splitting takes less time than starting threads.
 _SPLIT_BY_ONE = 2**17
 
-# The top of a tree is split until leaves hold one in this many of the points, or to this depth.
+# The top of a tree is split until leaves hold 1 / `_PARTS` of the points, or to this depth.
 _PARTS = 64
 _TOP_LEVELS = 24
 _TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
@@ -35,8 +35,8 @@ _TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
 class TreeIndex(NeighborIndex):
     """A k-d tree, for low dimension.
 
-    It stores a copy of the points in the order of its buckets. With buckets of a sixteenth of the
-    number of neighbors, few other points are read.
+    The index stores a copy of the points in the order of its buckets. With a bucket size of a
+    sixteenth of the number of neighbors, few points other than neighbors are read.
     """
 
     name = "tree"
@@ -47,8 +47,8 @@ class TreeIndex(NeighborIndex):
         self.tree = build_tree(self.points, bucket, n_threads)
 
     def _blocks(self, n_queries: int, m: int) -> tuple[Iterator[slice], int]:
-        """Return blocks of queries, and how many threads are worth starting for them."""
-        # Small enough for interrupts to take effect immediately.
+        """Return blocks of queries, and the number of threads worth starting for them."""
+        # Blocks are small, so that interrupts take effect immediately.
         size, n_threads = block_rows(16 * m, _QUERY_BYTES), self._n_threads
         # Starting threads takes longer than finding a few small neighborhoods.
         if n_threads == 1 or n_queries * m <= _FEW_NEIGHBORS:
@@ -101,7 +101,7 @@ class TreeIndex(NeighborIndex):
         return thread_map(gather, range(len(queries)), n_threads)
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Return covariances of the neighbors, read from contiguous memory."""
+        """Return covariances of the neighbors, which are read from contiguous memory."""
         queries = found.points.astype(np.float64)
         k, d = queries.shape
         result = np.empty((k, d, d) if mode == "full" else (k, d))
@@ -127,10 +127,10 @@ class Nodes(NamedTuple):
 
 
 def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
-    """Build a tree over `points` with at most `bucket` points per bucket, duplicates aside.
+    """Build a tree over `points` with at most `bucket` points per bucket, except for duplicates.
 
-    The top is split level by level, and the parts below it in parallel. The depth of the top
-    depends only on the number of points, so the tree is the same for any number of threads.
+    The top is split level by level, and the parts below it in parallel. The extent of the top does
+    not depend on the number of threads, so neither does the tree.
     """
     n, d = points.shape
     tree_points = np.array(points, order="C")
@@ -152,7 +152,7 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
 
 
 def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
-    """Compute the box of the first node, around all points."""
+    """Compute the bounding box of the first node, which holds all points."""
     blocks = list(row_blocks(len(points), _SPLIT_BY_ONE))
     boxes = list(thread_map(lambda part: box(points[part]), blocks, n_threads))
     nodes.lower[0] = np.min([lower for lower, _ in boxes], axis=0)
@@ -160,7 +160,7 @@ def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
 
 
 def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int) -> int:
-    """Split nodes of more than `part` points, level by level; return the number of nodes."""
+    """Split nodes with more than `part` points, level by level; return the number of nodes."""
     used, level = 1, [0]
     for _ in range(_TOP_LEVELS):
         large = [node for node in level if splittable(top, node, part)]
@@ -175,7 +175,7 @@ def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_th
 
 
 def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, start: int, stop: int) -> Nodes:
-    """Return a node of the points from `start` to `stop`, and all nodes below it."""
+    """Return a node with the points from `start` to `stop`, and all nodes below it."""
     room = 64 + 8 * ((stop - start) // bucket)
     while True:
         starts, stops, children = np.zeros((3, room), dtype=np.int64)
@@ -183,19 +183,19 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, start: int, s
         nodes.starts[0], nodes.stops[0] = start, stop
         used = split_all(points, rows, bucket, nodes)
         if used >= 0:
-            # Copies, which release unused memory.
+            # Copy, to release unused memory.
             nodes = Nodes(*(values[:used].copy() for values in nodes))
             # If many points coincide, a search reads only those with the lowest rows.
             coincide = (nodes.lower == nodes.upper).all(axis=1)
             for node in np.flatnonzero(coincide & (nodes.stops - nodes.starts > MANY_COPIES)):
                 rows[nodes.starts[node] : nodes.stops[node]].sort()
             return nodes
-        # Very uneven points leave many buckets nearly empty.
+        # Unevenly distributed points leave many buckets nearly empty.
         room *= 4
 
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
-    """Concatenate the nodes of the top and of each part, without the part's first, a top leaf."""
+    """Concatenate the nodes of the top and all parts, without the root of a part (a top leaf)."""
     first = used
     for leaf, part in zip(leaves, parts, strict=True):
         shift = first - 1
@@ -212,7 +212,7 @@ def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nod
 
 @compiled
 def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and largest coordinates."""
+    """Return the smallest and largest coordinates of the points."""
     d = points.shape[1]
     lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
     for i in range(len(points)):
@@ -224,7 +224,7 @@ def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
-    """Split a node down to buckets; return the number of nodes, or -1 if there is no room."""
+    """Split a node down to buckets; return the number of nodes, or -1 if room runs out."""
     nodes.lower[0], nodes.upper[0] = box(points[nodes.starts[0] : nodes.stops[0]])
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
     used = 1
@@ -242,7 +242,7 @@ def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -
 
 @compiled
 def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
-    """Return whether a node holds more points than a bucket, not all of them coincident."""
+    """Return whether a node holds more points than a bucket, and not all of them coincide."""
     if nodes.stops[node] - nodes.starts[node] <= bucket:
         return False
     longest = 0.0
@@ -253,7 +253,7 @@ def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
 
 @compiled
 def split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
-    """Halve the box of a node at its longest side, into the nodes `left` and ``left + 1``."""
+    """Halve the box of a node along its longest side into the nodes `left` and ``left + 1``."""
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
     _halve(points, rows, nodes, node, left, low, high)
 
@@ -268,9 +268,10 @@ def _halve(
     low: np.ndarray,
     high: np.ndarray,
 ) -> None:
-    """Do what `split` does, with work space (2, d) for the two boxes.
+    """Implement `split`, with workspace (2, d) for the two boxes.
 
-    Each caller has its own work space: threads that write to adjacent nodes would slow each other.
+    Each caller has its own workspace, since threads that write to adjacent nodes would slow each
+    other down.
     """
     d = points.shape[1]
     low[:] = np.inf
@@ -280,7 +281,7 @@ def _halve(
     for c in range(1, d):
         if upper[node, c] - lower[node, c] > upper[node, axis] - lower[node, axis]:
             axis = c
-    # Strictly above the lower end, even if rounding gives the lower end.
+    # Must be strictly above the lower end, even if rounding gives the lower end.
     middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
     if middle <= lower[node, axis]:
         middle = upper[node, axis]

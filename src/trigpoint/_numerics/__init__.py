@@ -1,1 +1,1 @@
-"""Numerical tools used by several stages: kernels, geodesics, residuals, connectivity, threads."""
+"""Numerical tools shared by several stages: kernels, geodesics, residuals, bridges, threads."""

@@ -1,4 +1,4 @@
-"""Execution of work: blocks of rows of bounded size, threads that share them, and progress."""
+"""Execution in blocks of rows of bounded size, shared by threads, with progress reports."""
 
 import logging
 import os
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Large enough to hide NumPy's overhead per call, and small enough for the caches.
+# Default block size, large enough to hide NumPy's call overhead and small enough for the caches.
 BLOCK_BYTES = 16 * 2**20
 
-# More than the number of cores of any machine.
+# Upper limit on threads, more than the number of cores of any machine.
 _MOST_THREADS = 2**16
 
 
@@ -44,7 +44,7 @@ def row_blocks(n_rows: int, rows: int) -> Iterator[slice]:
 
 
 def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
-    """Draw `size` points without replacement, in their order, or return `X` if it has no more."""
+    """Draw `size` points without replacement, in row order; return `X` if it has no more."""
     n = X.shape[0]
     return X if n <= size else X[np.sort(rng.choice(n, size, replace=False))]
 
@@ -59,7 +59,7 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
             if len(found) > most:
                 return None
         return np.array(list(found.values()), dtype=np.int64)
-    # For nearly all data, a few rows decide; otherwise all rows are sorted.
+    # A few rows are enough to decide for nearly all data. Otherwise, sort all rows.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:
         return None
@@ -68,7 +68,7 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
 
 
 def grouped_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first row of each distinct point, ascending, and the group (n,) of every row."""
+    """Return the first row of each distinct point, in ascending order, and groups (n,) of rows."""
     from trigpoint._kernels.hashing import hash_rows
 
     keys = np.empty(len(X), dtype=np.uint64)
@@ -87,7 +87,7 @@ def grouped_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def thread_count(n_jobs: Any) -> int:
-    """Return the number of threads for `n_jobs`: -1 or None for all cores the process may use."""
+    """Return the number of threads; -1 or None means all cores available to the process."""
     if n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs == -1):
         # Containers and batch systems often allow fewer cores than the machine has.
         affinity = getattr(os, "sched_getaffinity", None)
@@ -95,8 +95,8 @@ def thread_count(n_jobs: Any) -> int:
     return check_count("n_jobs", n_jobs, high=_MOST_THREADS, why="or -1 for all cores")
 
 
-# Idle pools, by number of threads. A draw maps hundreds of times, and starting threads for each map
-# would take a tenth of its time.
+# Idle thread pools, by number of threads. A draw of landmarks maps hundreds of times, and starting
+# threads for each map would take a tenth of its time.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
 
@@ -121,7 +121,7 @@ def thread_map(
             pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
             yield result
     finally:
-        # After an error or Ctrl-C, work that has not begun is dropped.
+        # After an error or Ctrl-C, drop work that has not begun.
         wait([future for future in pending if not future.cancel()])
         idle.append(pool)
 
@@ -134,8 +134,8 @@ class _Blas:
     inside = 0
     controller: ThreadpoolController | None = None
     limiter: Any = None
-    # Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS. Otherwise
-    # the limits of all other threads would be ignored while that thread lives.
+    # Functions that release the reservation of threadpoolctl 3.8 for the first thread that limits
+    # OpenBLAS. Without them, limits of all other threads are ignored while that thread is alive.
     releases: ClassVar[list[Callable[[], None]]] = []
 
 
@@ -144,8 +144,8 @@ def one_blas_thread() -> Iterator[None]:
     """Limit each matrix product to the thread that calls it, while our own threads run.
 
     The limit lasts from the first call that enters to the last that leaves. Otherwise, the second
-    of two overlapping calls would take the limit of the first for the user's setting, and restore
-    it in the end.
+    of two overlapping calls would mistake the limit of the first for the user's setting, and
+    restore that limit on exit.
     """
     with _Blas.lock:
         if _Blas.controller is None:
@@ -163,7 +163,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _Blas.lock:
-            # A process forked meanwhile begins with 0.
+            # A process forked in the meantime starts at 0.
             _Blas.inside = max(0, _Blas.inside - 1)
             if _Blas.inside == 0:
                 _Blas.limiter.restore_original_limits()
@@ -172,7 +172,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _forget_threads() -> None:
-    """Forget the pools and what threads hold: a forked process inherits them without threads."""
+    """Reset pools, lock and limit in a forked process, which does not inherit the threads."""
     _IDLE_POOLS.clear()
     _Blas.lock = threading.Lock()
     if _Blas.inside:
@@ -184,19 +184,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-# Called as report(stage, done, total).
+# Progress callback, called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
+    """Ignore progress."""
 
 
 def reporter(verbose: Any) -> Report:
     """Return a reporter for the parameter `verbose`.
 
-    ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
-    stage, the amount done and the total.
+    ``True`` shows bars or lines on standard error, and ``False`` shows nothing. A function receives
+    the stage, the amount done and the total.
     """
     if callable(verbose):
         report: Report = verbose
@@ -218,7 +218,7 @@ class Run:
     """Random numbers, threads, progress and timings of one call of `fit`.
 
     `rng` is the only source of randomness of the fit. Progress is reported as ``report(stage, done,
-    total)``, and `seconds` is the duration of each stage.
+    total)``, and `seconds` holds the duration of each stage.
     """
 
     def __init__(self, random_state: Any, n_jobs: Any, verbose: Any) -> None:

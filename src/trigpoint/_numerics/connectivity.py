@@ -1,4 +1,4 @@
-"""Join the components of a graph by their shortest bridges."""
+"""Join the connected components of a graph by the shortest bridges."""
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
@@ -10,27 +10,28 @@ from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
 # The s + 1 nearest neighbors of a point in a component of s points include a point of another
-# component. Up to this s, searching for them is cheaper than a search among foreign points only.
+# component. Up to this s, finding them is cheaper than a search among foreign points only.
 _SMALL_COMPONENT = 64
 
 # Lengths within this relative difference count as equal.
 _RELATIVE_SLACK = 1e-12
 
-# One thread is enough for few landmarks and even fewer components.
+# One thread is enough, since there are few landmarks and even fewer components.
 _N_THREADS = 1
 
 
 class DisconnectedGraphWarning(ParameterWarning):
-    """A neighborhood graph was disconnected and was joined by the shortest bridging edges."""
+    """Warning that a disconnected neighborhood graph was joined by the shortest bridges."""
 
 
 def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     """Return the shortest edges (b, 2) that join the components of a graph into one.
 
-    The bridges are a minimum spanning tree of the components, where the distance between two
-    components is that of their closest points. It grows in Borůvka rounds [1]_: every component but
-    the largest is joined to its nearest foreign point, ties going to the smaller indices, until one
-    component is left. Memory is limited to blocks of rows; no k x k matrix is formed.
+    The bridges form a minimum spanning tree of the components, where the distance between two
+    components is that of their closest points. The tree grows in Borůvka rounds [1]_: every
+    component but the largest is joined to the nearest point outside, with ties going to smaller
+    indices, until one component is left. Work proceeds in blocks of rows, and no k x k matrix is
+    formed.
 
     Every stored entry of `adjacency` (k, k), even an explicit zero, is an edge. Bridges have the
     smaller index first and are in lexicographic order.
@@ -56,7 +57,7 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     bridges: list[tuple[int, int]] = []
     while n_components > 1:
         components = DisjointSet(range(n_components))
-        # Two components may pick different edges of equal length; adding edges one by one, shortest
+        # Two components may pick different edges of equal length. Adding edges one by one, shortest
         # first, prevents cycles.
         for _, i, j in sorted(foreign.shortest_edges(labels)):
             if components.merge(int(labels[i]), int(labels[j])):
@@ -68,9 +69,9 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
 
 
 class _NearestForeign:
-    """Distance from every point to the nearest point of another component, refreshed lazily.
+    """Distance from every point to the nearest point of another component, updated lazily.
 
-    Merging components only removes foreign points: distances found in earlier rounds are lower
+    Merging components only removes foreign points, so distances from earlier rounds are lower
     bounds, and most points are never searched again.
     """
 
@@ -81,7 +82,7 @@ class _NearestForeign:
         self.partners = np.arange(len(points))
 
     def shortest_edges(self, labels: np.ndarray) -> list[tuple[float, int, int]]:
-        """Return length and ends of the shortest edge out of each component but the largest."""
+        """Return the length and ends of the shortest edge from each component but the largest."""
         sizes = np.bincount(labels)
         largest = int(sizes.argmax())
         limits = self._refresh(labels, sizes, largest)

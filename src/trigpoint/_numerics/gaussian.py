@@ -12,18 +12,17 @@ from trigpoint._numerics.blocks import one_blas_thread, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
-# Map two float64 arrays of points to the kernel matrix between their rows.
+# Function that maps two float64 arrays of points to the kernel matrix between their rows.
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-# Up to this many columns, distances from differences are as fast as a matrix product, and exact.
-# With more columns, products are accurate enough for points within this many bandwidths of their
-# center.
+# Number of columns up to which distances from differences are as fast as a matrix product, and more
+# accurate; and distance from the center, in bandwidths, within which products are accurate enough.
 FEW_COLUMNS = 32
 _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Points among which the spacing of landmarks is measured, at least and per landmark, and number of
+# Sample size for measuring the spacing of landmarks, as a minimum and per landmark, and number of
 # measurements.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
@@ -33,7 +32,7 @@ _SPACING_QUERIES = 128
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return squared Euclidean distances between the rows of `A` and `B`, by a matrix product.
 
-    Both are centered on the mean of `B` first: far from the origin, the product would lose all
+    The mean of `B` is subtracted from both, because far from the origin, the product would lose all
     significant digits to cancellation.
     """
     center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
@@ -44,16 +43,16 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
+    """Return the Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
     # If the quotient overflows, the kernel is 0.
     with np.errstate(over="ignore"):
         return np.exp(squares / (-2.0 * bandwidth**2))
 
 
 def gaussian_of(bandwidth: float) -> Kernel:
-    """Gaussian kernel between the rows of two float64 arrays of points.
+    """Return a function that computes the Gaussian kernel between two float64 arrays of points.
 
-    Its entries are accurate to about 1e-13, even for coincident points.
+    Entries are accurate to about 1e-13, even for coincident points.
     """
 
     def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -81,7 +80,7 @@ def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
-    """Return the median distance between up to 1,000 random points, the usual first guess."""
+    """Return the median distance between up to 1,000 random points, the usual heuristic."""
     some = sample_points(X, _MEDIAN_SAMPLE, rng)
     distances = pdist(np.asarray(some, dtype=np.float64))
     distances = distances[distances > 0]
@@ -95,10 +94,10 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth") -> float:
-    """Return the radius of the ball that holds a landmark's share of the points, n / k of them.
+    """Return the radius of a ball that holds n / k points, the average number per landmark.
 
-    This is the median over a few random points, searched in a sample large enough for a good
-    estimate. If nearly all neighbors are duplicates, more of them are searched.
+    The result is the median over balls around a few random points, in a sample large enough for a
+    good estimate. If the median is zero because of duplicates, larger balls are measured.
     """
     from trigpoint._neighbors.index import neighbor_index
 
@@ -126,9 +125,9 @@ def resolve_kernel_bandwidth(
 ) -> float:
     """Return the bandwidth of a kernel that `k` landmarks should approximate.
 
-    ``None`` takes twice the spacing of `k` landmarks: a few percent of the trace then remain
-    unexplained, and the kernel matrix of the landmarks is far from singular. `name` is the name of
-    the parameter, for errors.
+    ``None`` takes twice the spacing of `k` landmarks, which leaves a few percent of the trace
+    unexplained and the kernel matrix of the landmarks far from singular. `name` is the name of the
+    parameter in error messages.
     """
     if bandwidth is None:
         return 2.0 * landmark_spacing(X, k, rng, name)
@@ -136,14 +135,14 @@ def resolve_kernel_bandwidth(
 
 
 def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
-    """Return `bandwidth` as a positive number; ``None`` uses the median rule."""
+    """Return `bandwidth` as a positive number; ``None`` takes the median distance."""
     if bandwidth is None:
         return median_bandwidth(X, rng)
     return check_positive("bandwidth", bandwidth)
 
 
 def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Welsch function ``1 - exp(-distance^2 / (2 bandwidth^2))``, the paper's choice for `f`."""
+    """Welsch function ``1 - exp(-distance^2 / (2 bandwidth^2))``, the function f of the paper."""
     return -np.expm1(-np.square(distance / bandwidth) / 2)
 
 
@@ -151,8 +150,7 @@ def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
     r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
 
     With this tau, it agrees with the Welsch function to second order at distance 0. The argument is
-    clipped at a quarter period, where the sine reaches 1, so that points farther away are not
-    repelled again.
+    clipped at pi / 2, where the sine reaches 1, so that points farther away are not repelled again.
     """
     return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))
 

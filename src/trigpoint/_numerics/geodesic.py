@@ -1,4 +1,4 @@
-"""Distances along the manifold: shortest paths in the neighborhood graph of all points."""
+"""Geodesic distances, approximated by shortest paths in the neighborhood graph of all points."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from trigpoint._numerics.gaussian import gaussian
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     """Return the geodesic distances (n, n) between all points, approximated by a graph [1]_.
 
-    Two points are joined by an edge if either is among the other's nearest neighbors; the distance
-    is the length of the shortest path. Coincident points are one vertex of the graph: they are 0
-    apart and share their neighbors. If the graph is disconnected, its components are joined by
-    their shortest bridges, with a `DisconnectedGraphWarning`.
+    Two points are joined by an edge if either is among the other's nearest neighbors, and the
+    distance is the length of the shortest path. Coincident points are a single vertex of the graph,
+    so they are 0 apart and share their neighbors. If the graph is disconnected, its components are
+    joined by the shortest bridges, and a `DisconnectedGraphWarning` is issued.
 
     References
     ----------
@@ -28,7 +28,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
 
     Examples
     --------
-    Around a right angle the path is longer than the line of sight.
+    Around a right angle, the path is longer than the straight line.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 2.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
@@ -39,7 +39,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"the data has {len(X)} points"
     )
-    # Adding zero turns -0.0 into 0.0: equal values must have equal bits.
+    # Adding zero turns -0.0 into 0.0, since equal values must have equal bits.
     vertices, vertex_of = np.unique(X + 0.0, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
     graph = _neighborhood_graph(vertices, n_neighbors)
@@ -52,9 +52,9 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
 def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> np.ndarray:
     """Return the Gaussian kernel of the geodesic distances, ``exp(-geo^2 / (2 bandwidth^2))``.
 
-    Unlike the Gaussian of Euclidean distances it need not be positive semidefinite. The samplers
-    set its negative eigenvalues to zero, which gives the nearest positive semidefinite matrix in
-    the Frobenius norm.
+    Unlike the Gaussian kernel of Euclidean distances, it need not be positive semidefinite.
+    Samplers set its negative eigenvalues to zero, which gives the nearest positive semidefinite
+    matrix in the Frobenius norm.
     """
     bandwidth = check_positive("bandwidth", bandwidth)
     distances = geodesic_distances(X, n_neighbors)
@@ -62,7 +62,7 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
 
 
 def _neighborhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
-    """Return the symmetric, connected graph of nearest neighbors, weighted by Euclidean length."""
+    """Return the symmetric, connected nearest-neighbor graph, weighted by Euclidean length."""
     # The nearest neighbors of a vertex include the vertex; `_edges_to_graph` drops such loops.
     n_found = min(n_neighbors + 1, len(vertices))
     _, found = neighbor_index(vertices, n_found, len(vertices)).query(vertices, n_found)
@@ -82,8 +82,8 @@ def _neighborhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
 
 
 def _edges_to_graph(points: np.ndarray, pairs: np.ndarray) -> csr_array:
-    # Each edge is listed once in each direction: a sparse matrix would add up repeated entries,
-    # and a sparse maximum with the transpose would drop edges whose length rounds to zero.
+    # List each edge once in each direction, since a sparse array would add up repeated entries, and
+    # a sparse maximum with the transpose would drop edges whose length rounds to zero.
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     low, high = np.unique(np.sort(pairs, axis=1), axis=0).T
     lengths = np.linalg.norm(points[low] - points[high], axis=1)

@@ -1,4 +1,4 @@
-"""Turn the parameter `landmarks` into landmarks."""
+"""Resolve the parameter `landmarks` into landmarks."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -44,8 +44,8 @@ from trigpoint._spaces import Space
 # Upper bound of the seeds passed to third-party samplers, such as scikit-learn's.
 _SEEDS = 2**31 - 1
 
-# As `landmarks` of the functions below: all distinct rows, for estimators that lay out all of them
-# on the host, or on the device of the rows.
+# Values of `landmarks` that select all distinct rows, for estimators that lay out every point on the
+# host, or on the device of the rows.
 ALL, ALL_THERE = object(), object()
 
 
@@ -64,8 +64,8 @@ def pool_for(
 ) -> Pool:
     """Read the pool to draw landmarks from; it includes landmarks given by row number.
 
-    `landmarks` is as for the estimators, or `ALL`. The space is fitted. ``None`` stands for
-    `default` landmarks, and the pool has `per_landmark` rows for each.
+    `landmarks` is any value that the estimators accept, or `ALL`; ``None`` means `default`
+    landmarks. The pool has `per_landmark` rows per landmark, and the space is fitted.
     """
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
@@ -86,10 +86,10 @@ def draw_landmarks(
 ) -> Landmarks:
     """Return distinct landmarks for any value of the parameter `landmarks`, or for `ALL`.
 
-    A sampler is cloned; it may be any object that `Sampler` describes. The `pool` is from
-    `pool_for`, ``None`` stands for `default` landmarks, and `fewest` are needed: two for an
-    embedding. The `indices` of the result are row numbers of X. If landmarks were dropped because
-    they coincide with others, a note says so.
+    A sampler, which may be any object that satisfies the notes of `Sampler`, is cloned. `pool` is
+    the result of `pool_for`, and ``None`` means `default` landmarks. Fewer than `fewest` landmarks
+    are an error; an embedding needs two. The `indices` of the result are row numbers of X. If
+    landmarks were dropped because they coincide with others, the result carries a warning note.
     """
     if landmarks is ALL or landmarks is ALL_THERE:
         return _all_rows(pool)
@@ -110,7 +110,7 @@ def draw_landmarks(
         except ParameterError as error:
             if error.parameter != "n_landmarks":
                 raise
-            # Users of an estimator do not know the parameters of the sampler.
+            # Name the parameter of the estimator, not the one of the sampler.
             message = str(error).replace("n_landmarks", "landmarks")
             raise type(error)(message, "landmarks") from None
     elif kind == "sampler":
@@ -125,18 +125,18 @@ def draw_landmarks(
 
 
 def _all_rows(pool: Pool) -> Landmarks:
-    """Return all distinct points, with the number of rows at each as mass."""
+    """Return all distinct points, with the number of duplicates of each as its mass."""
     first, groups = pool.grouped()
     if len(first) < 2:
         raise _too_few("all", len(first), pool)
-    # A copy, since the rows may be the user's array.
+    # Copy, since the rows may be the user's array.
     points = pool.dense if pool.is_copy and len(first) == pool.n else pool.dense[first]
     masses = np.bincount(groups).astype(np.float64)
     return Landmarks(points, first, masses=masses, groups=groups)
 
 
 def _kind(landmarks: Any) -> str:
-    """Return ``"count"`` (for the default sampler), ``"sampler"`` or ``"given"``."""
+    """Return the kind: ``"count"`` (for the default sampler), ``"sampler"`` or ``"given"``."""
     if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
         return "count"
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):

@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: landmarks drawn in proportion to their residual variance."""
+"""Randomly pivoted Cholesky, which draws landmarks in proportion to their residual variance."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
-# Default number of proposals decided together, independent of the number of landmarks so that a
-# smaller draw is the start of a larger one.
+# Default number of proposals per block. It does not depend on the number of landmarks, so that a
+# smaller draw is the beginning of a larger one.
 _PROPOSALS = 512
 
-# Maximum number of points over which the residual trace is computed.
+# Maximum number of points to compute the residual trace from.
 _TRACE_POINTS = 20_000
 
 
@@ -26,66 +26,66 @@ class RPCholesky(Sampler):
     """Randomly pivoted Cholesky of the Gaussian kernel ``exp(-|x - y|^2 / (2 sigma^2))`` [1]_.
 
     The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
-    the residual of the points: the squared distance, in the feature space of the kernel, from the
-    span of the landmarks so far. The residuals are the remaining diagonal of a Cholesky
-    factorization, and the landmarks are its pivots. This is the adaptive sampling [2]_ that
-    Wachinger and Golland [3]_ cite, in rounds of one landmark, applied to a kernel.
+    its residual, the squared distance in the feature space of the kernel from the span of the
+    landmarks so far. The residuals are the remaining diagonal of a Cholesky factorization, and the
+    landmarks are its pivots. This is the adaptive sampling [2]_ that Wachinger and Golland [3]_
+    cite, in rounds of one landmark and applied to a kernel.
 
     Parameters
     ----------
     n_landmarks : int, default=100
-        Number of landmarks, k; at most the numerical rank of the kernel.
+        Number of landmarks, k, at most the numerical rank of the kernel.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the kernel. ``None`` takes twice the radius of the ball that holds a
-        landmark's share of the points, n / k of them.
+        Bandwidth sigma of the kernel. ``None`` takes twice the radius of a ball that holds n / k
+        points.
     block_size : int or None, default=None
-        Number of points that are proposed at once, which changes the speed but not the
-        distribution. ``None`` takes 512.
+        Number of points proposed at once, which affects speed but not the distribution. ``None``
+        takes 512.
     random_state, n_jobs
         As for `EfficientDPP`.
 
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks in the order they were drawn; no two of them coincide. With the same
-        seed and bandwidth, a smaller draw is the start of a larger one.
+        Row numbers of the landmarks in the order they were drawn; no two landmarks coincide. With
+        the same seed and bandwidth, a smaller draw is the beginning of a larger one.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates.
+        Coordinates of the landmarks.
     bandwidth_ : float
-        The bandwidth that was used.
+        Bandwidth of the kernel.
     residual_trace_ : float
-        Mean residual of the points, from 0 to 1: the trace-norm error of the Nystrom approximation
-        from these landmarks, relative to the trace of the kernel. With more than 20,000 points, it
-        is the mean over 20,000 drawn at random, with a relative standard error of about 1 %.
+        Mean residual of the points, from 0 to 1, which is the trace-norm error of the Nystrom
+        approximation from the landmarks, relative to the trace of the kernel. With more than 20,000
+        points, it is the mean over 20,000 random ones, with a relative standard error of about 1 %.
     residual_traces_ : ndarray of shape (n_landmarks,)
-        The same after each landmark; the last is `residual_trace_`.
+        Residual trace after each landmark; the last entry is `residual_trace_`.
     n_proposals_ : int
         Number of proposals needed to draw the landmarks.
     n_passes_ : int
-        How often the residuals of all points were computed.
+        Number of times that the residuals of all points were computed.
 
     See Also
     --------
-    ExactDPP : Draws sets by the determinant of their kernel matrix.
-    trigpoint.metrics.nystrom_error : The error over all points.
+    ExactDPP : Draw sets in proportion to the determinant of their kernel matrix.
+    trigpoint.metrics.nystrom_error : Error over all points.
 
     Notes
     -----
-    Residuals only ever shrink, so rejection is exact [4]_: points are proposed by older residuals,
-    and each is accepted with a probability that is the ratio of its current residual to the older
-    one. A block of proposals is decided one by one with a small Cholesky factorization of its
-    residual kernel matrix, so the landmarks have the same distribution as if they were drawn one at
-    a time. At first, all points are equally likely to be proposed; after n rejections, the
-    residuals of all points are computed again.
+    Residuals never increase, so rejection sampling is exact [4]_: points are proposed in proportion
+    to older residuals, and a proposal is accepted with probability equal to the ratio of its
+    current residual to its older one. The proposals of a block are decided one by one with a small
+    Cholesky factorization of their residual kernel matrix, so the landmarks have the same
+    distribution as if they were drawn one at a time. At first, all points are equally likely to be
+    proposed; after n rejections, the residuals of all points are recomputed.
 
-    The n x k factor of all points is not stored. A proposal costs O(k^2 + k d), and at a mean
-    residual of r it takes about 1 / r proposals per landmark: the time is O(k^3 / r), independent
-    of n, as long as r is above k / n, and otherwise that of a few passes over all points, O(n k^2)
-    each. The memory is a few numbers per point, the k x k factor of the landmarks, and blocks of a
-    few megabytes.
+    The n x k factor of all points is not stored. A proposal costs O(k^2 + k d), and a landmark
+    takes about 1 / r proposals at a mean residual of r. As long as r is above k / n, the total time
+    is O(k^3 / r), independent of n; otherwise, it is that of a few passes over all points, of
+    O(n k^2) each. Memory holds a few numbers per point, the k x k factor of the landmarks, and
+    blocks of a few megabytes.
 
-    The kernel is computed in float64. A residual below 1e-12 counts as zero; if all are zero before
-    `n_landmarks` are drawn, an error says how many were.
+    The kernel is computed in float64. Residuals below 1e-12 count as zero. If all residuals are
+    zero before `n_landmarks` are drawn, an error reports the number drawn.
 
     References
     ----------
@@ -152,10 +152,11 @@ class RPCholesky(Sampler):
 
 
 class PivotDraw:
-    """Draw of `k` pivots in proportion to their residuals, with proposals by older residuals.
+    """Draw of `k` pivots in proportion to their residuals, with proposals from older residuals.
 
-    The `rows` of the landmarks so far belong to the Cholesky `factor` of their kernel matrix.
-    `n_proposals` were decided, and the residuals of all points were computed `n_passes` times.
+    `rows` are the landmarks so far, and `factor` is the Cholesky factor of their kernel matrix.
+    `n_proposals` is the number of proposals decided, and `n_passes` the number of times that the
+    residuals of all points were computed.
     """
 
     def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
@@ -173,13 +174,13 @@ class PivotDraw:
         self._cumulative = np.empty(0)
 
     def next_block(self, rng: np.random.Generator) -> None:
-        """Decide a block of proposals, or fewer if these complete the landmarks."""
+        """Decide a block of proposals, stopping early once there are `k` landmarks."""
         proposed = self._propose(rng)
         weights = 1.0 if self._weights is None else self._weights[proposed]
         thresholds = np.maximum(rng.random(len(proposed)) * weights, ROUNDING)
         points = take_rows(self._X, proposed).astype(np.float64, copy=False)
         columns = self.factor.columns(points)
-        # Other pivots of the block can only lower a residual: one too small now remains too small.
+        # Other pivots of the block can only lower a residual, so a residual too small now stays so.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
         n_wanted = self._k - len(self.rows)
         accepted = hopeful[:0]
@@ -195,7 +196,7 @@ class PivotDraw:
         n_decided = accepted[-1] + 1 if len(accepted) == n_wanted else len(proposed)
         self.n_proposals += int(n_decided)
         self._n_rejected += int(n_decided) - len(accepted)
-        # Rejected proposals have cost as much as recomputing the residuals of all points.
+        # By now, rejections have cost as much as recomputing the residuals of all points.
         if len(accepted) < n_wanted and self._n_rejected >= self._X.shape[0]:
             self._renew_weights()
 
@@ -227,10 +228,11 @@ class PivotDraw:
 
 
 def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Accept, in order, candidates whose variance given those accepted is above their threshold.
+    """Accept, in order, candidates with a conditional variance above their threshold.
 
-    `matrix` (c, c) is their residual kernel. At most `most` are accepted. Returns the positions of
-    the accepted candidates, and the lower Cholesky factor of their residual kernel.
+    The variance is conditional on the candidates accepted before. `matrix` (c, c) is the residual
+    kernel of the candidates. At most `most` are accepted. Returns the positions of the accepted
+    candidates, and the lower Cholesky factor of their residual kernel.
     """
     variances = matrix.diagonal().copy()
     factor = np.empty((min(most, len(matrix)), len(matrix)))

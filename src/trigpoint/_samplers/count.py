@@ -13,10 +13,10 @@ from trigpoint._numerics.residual.factor import unexplained_variances
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler
 
-# If neither landmarks nor bandwidth are given, the bandwidth suits this many landmarks.
+# Number of landmarks that the default bandwidth is chosen for.
 _TYPICAL_LANDMARKS = 400
 
-# Most points to draw landmarks from, and to measure the error at, during the search.
+# Maximum number of points to draw landmarks from, and to measure the error at, during the search.
 _DRAWN_FROM = 200_000
 _MEASURED = 4000
 
@@ -28,8 +28,8 @@ _CLOSE = 0.05
 class ErrorEstimate:
     """Estimate the error of a sampler for any number of landmarks.
 
-    Landmarks are drawn from `points`, all of them or a sample, and `bandwidth` is that of the
-    kernel.
+    Landmarks are drawn from `points`, which is the pool or a sample of it; `bandwidth` is the
+    kernel bandwidth.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class ErrorEstimate:
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Return the relative trace error with `count` landmarks, and its standard error."""
-        # The same random stream for every count, so that errors differ less by chance.
+        # Use the same random stream for every count, to reduce random differences between errors.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
-        # A separate pool: an index that suits one landmark is slow for a thousand.
+        # Each count gets its own pool: an index built for one landmark is slow for a thousand.
         chosen = self._sampler.select(Pool(self.points, self._n))
         blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
@@ -78,7 +78,7 @@ def count_landmarks(
 ) -> tuple[int, float]:
     """Find the fewest landmarks, within 5 %, that keep the error within the tolerance.
 
-    Returns their number and the bandwidth of the kernel whose error is measured.
+    Returns the number of landmarks and the bandwidth of the kernel whose error was measured.
     """
     measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
     last = distinct_points(measure.points, min(_LAST, len(measure.points)))

@@ -17,7 +17,7 @@ from trigpoint._samplers.sampler import Sampler, too_much_of_sparse
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import Euclidean
 
-# Numbers of landmarks to try if none are given.
+# Range and count of the numbers of landmarks to try if none are given.
 _FIRST = 10
 _LAST = 2000
 _NUMBERS = 8
@@ -34,8 +34,8 @@ class LandmarkCurve:
     errors : ndarray of shape (g,)
         Relative trace error of the Nystrom approximation with each number of landmarks.
     standard_errors : ndarray of shape (g,)
-        Standard errors due to measuring at a sample of the points; 0 if the errors were measured at
-        all of them.
+        Standard errors from measuring at a sample of the points; 0 if the errors were measured at
+        all points.
     bandwidth : float
         Bandwidth of the kernel.
     """
@@ -56,8 +56,8 @@ class LandmarkCurve:
     def needed(self, tolerance: float) -> int:
         """Return the fewest landmarks that keep the error within `tolerance`, by interpolation.
 
-        Both scales are logarithmic. Errors below a tenth of the tolerance count as a tenth of it,
-        because it is unknown where between two numbers a curve drops that low.
+        Interpolation is linear in the logarithms. Errors below a tenth of the tolerance count as a
+        tenth, because it is unknown where between two numbers of landmarks the curve drops so low.
         """
         tolerance = check_positive("tolerance", tolerance)
         within = np.flatnonzero(self.errors <= tolerance)
@@ -74,7 +74,7 @@ class LandmarkCurve:
         ends = slice(last - 1, last + 1)
         errors = np.maximum(self.errors[ends], tolerance / 10)
         logs = np.log(errors), np.log(self.n_landmarks[ends])
-        # `interp` needs ascending values.
+        # `np.interp` needs ascending values.
         between = np.interp(np.log(tolerance), logs[0][::-1], logs[1][::-1])
         return int(np.ceil(np.exp(between) * (1 - 1e-12)))
 
@@ -88,22 +88,22 @@ def landmark_curve(
     random_state: Any = None,
     verbose: bool | Callable[[str, int, int], None] = False,
 ) -> LandmarkCurve:
-    """Measure how the error falls as the number of landmarks grows.
+    """Measure the trace error as a function of the number of landmarks.
 
     Parameters
     ----------
     X : array-like of shape (n, d), or anything that `open_source` accepts
-        The points. Landmarks are drawn from a random sample of about 131,072 if there are more, and
-        the error is measured at a random sample of up to 4,000.
+        The points. If there are more than about 131,072, landmarks are drawn from a random sample
+        of that size. The error is measured at a random sample of up to 4,000 points.
     n_landmarks : sequence of int or None, default=None
-        Numbers to try. ``None`` takes eight from 10 to 2,000, up to half the number of points and
-        the number of distinct points.
+        Numbers of landmarks to try. ``None`` takes eight values from 10 to 2,000, but at most half
+        the number of points and the number of distinct points.
     sampler : sampler or None, default=None
-        Draws the landmarks; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` and
-        `random_state` are ignored; a `kernel_bandwidth` of None becomes that of the curve.
+        Sampler that draws the landmarks; ``None`` takes an `EfficientDPP`. Its `n_landmarks` and
+        `random_state` are ignored, and a `kernel_bandwidth` of ``None`` is set to `bandwidth`.
     bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel whose approximation is measured. ``None`` takes twice the
-        radius of the ball that holds a 400th of the points.
+        radius of a ball that holds a 400th of the points.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     verbose : bool or callable, default=False

@@ -1,7 +1,7 @@
-"""Main loop of Algorithm 2: draw landmarks one by one.
+"""Main loop of Algorithm 2, which draws landmarks one by one.
 
-The weight of a proposal follows from the landmarks drawn so far and the radii of their
-neighborhoods, so the weights of all points are stored only if proposals are drawn from them, or if
+The weight of a proposal can be computed from the landmarks drawn so far and the radii of their
+neighborhoods. The weights of all points are stored only if proposals are drawn from them, or if
 there are few points.
 """
 
@@ -18,24 +18,24 @@ from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.gaussian import REPULSIONS
 from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
-# Maximum number of proposals drawn at once, and examined to predict which will be accepted.
+# Maximum number of proposals drawn at once, and maximum number examined to predict acceptance.
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
-# After this many rejections, or one per point if that is fewer, it pays to compute the weights of
-# all points.
+# Number of rejections (at most one per point) after which computing the weights of all points pays
+# off.
 _PATIENCE = 2**18
 
-# Up to this many points, one loop in one thread is faster than searches in several threads.
+# Number of points up to which a single-threaded loop is faster than multithreaded searches.
 RACE_UP_TO = 200_000
 
-# If a search has listed the neighbors of landmarks, up to this many row numbers are kept, for the
-# weights of all points and for covariances. Beyond this, neighbors are searched again.
+# Maximum number of neighbor indices kept from the search, to be reused for the weights of all
+# points and for covariances. Beyond this limit, neighbors are searched again.
 NEIGHBORS_KEPT = 2**24
 
 
 class Repulsion:
-    """Logarithm of a repulsion function of squared distances, as for `EfficientDPP`."""
+    """Logarithm of a repulsion function of `EfficientDPP`, as a function of squared distances."""
 
     def __init__(self, repulsion: Any, bandwidth: float) -> None:
         self.name = repulsion
@@ -65,8 +65,8 @@ class Repulsion:
 class Proposals:
     """Rows out of `n`, drawn uniformly or in proportion to a snapshot of the weights.
 
-    Weights are rounded up to integers, whose sums are exact. Proposing a row a little too often
-    does no harm, since it is accepted relative to the weight it was proposed with.
+    Weights are rounded up to integers, so that sums are exact. Proposing a row slightly too often
+    is harmless, because acceptance is relative to the weight that the row was proposed with.
     """
 
     def __init__(self, n: int, log_weights: np.ndarray | None = None) -> None:
@@ -82,7 +82,7 @@ class Proposals:
         self._whole, self._cumulative = whole, np.cumsum(whole)
 
     def draw(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Map uniform random numbers to rows and the log weights they are proposed with."""
+        """Map uniform random numbers to proposed rows and the log weights of the proposals."""
         if self._whole is None:
             return (numbers * self._n).astype(np.int64), np.zeros(len(numbers))
         total = int(self._cumulative[-1])
@@ -95,14 +95,14 @@ class Proposals:
 class Decided(NamedTuple):
     """Decisions on a batch of proposals."""
 
-    used: int  # Number of proposals decided, from the first on.
+    used: int  # Number of leading proposals that were decided.
     accepted: np.ndarray  # Positions of the accepted proposals.
     found: Neighborhoods  # Neighborhoods of the accepted proposals.
     few: bool  # Whether acceptance is so rare that more proposals should be drawn at once.
 
 
 class Race:
-    """Proposals decided by one compiled loop, which keeps the weights of all points up to date."""
+    """Decide proposals in one compiled loop that keeps the weights of all points up to date."""
 
     fewest = _FORESEEN
     most = _MOST_PROPOSALS
@@ -110,7 +110,7 @@ class Race:
     def __init__(self, index: NeighborIndex, m: int, repulsion: Repulsion) -> None:
         self._index: Any = index
         self._m, self._repulsion = m, repulsion
-        # Log weights of all points; the weights could underflow.
+        # Log weights of all points, since the weights themselves could underflow.
         self.log_weights = np.zeros(len(index.points))
 
     def decide(
@@ -147,9 +147,10 @@ class Race:
 
 
 class Windows:
-    """Proposals decided in windows, by weights computed from the landmarks drawn so far.
+    """Decide proposals in windows, with weights computed from the landmarks drawn so far.
 
-    The draw appends their neighborhoods to `found`; other parameters are as for `LandmarkDraw`.
+    `LandmarkDraw` appends the neighborhoods of these landmarks to `found`; see `LandmarkDraw` for
+    the other parameters.
     """
 
     def __init__(
@@ -164,18 +165,18 @@ class Windows:
         self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
         n, n_features = index.points.shape
         self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
-        # A screen needs bounds of distances, which products provide, and a factor that is known to
-        # grow with the distance.
+        # A screen needs distance bounds, which matrix products provide, and a repulsion factor that
+        # is known to increase with distance.
         is_screened = index.name != "tree" and repulsion.is_compiled
         self._screen = Screen(index, repulsion) if is_screened else None
-        # Log weights of all points, computed when first needed, and how many entries of `found`
-        # they include.
+        # Log weights of all points, computed when first needed, and the number of entries of
+        # `found` that they account for.
         self._logs: np.ndarray | None = None
         self._n_repelled = 0
         # Duplicates of landmarks that have more duplicates than neighbors.
         self._excluded = np.zeros(n, dtype=bool)
         self._queries_at_once = max(1, min(index.together, k // 8))
-        # Examined proposals are compared in pairs: fewer of them if there are very many columns.
+        # Examined proposals are compared pairwise, so examine fewer if there are very many columns.
         affordable = block_rows(8 * n_features)
         self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, affordable))
         self.fewest = min(self._most_foreseen, 8 * self._queries_at_once)
@@ -189,12 +190,12 @@ class Windows:
         passed = np.flatnonzero(~self._excluded[rows])
         if self._screen is not None:
             passed = passed[self._screen.passes(rows[passed], thresholds[passed])]
-            # Only as many as are examined at once; other random numbers serve the next window.
+            # Keep only as many as are examined at once; the next window reuses the other numbers.
             most = self._most_foreseen
             rows = rows[: passed[most]] if len(passed) > most else rows
             passed = passed[:most]
         elif self._logs is not None:
-            # After many rejections, most of the next proposals will be rejected, too.
+            # After many rejections, most of the following proposals are rejected, too.
             logs = self.log_weights
             passed = passed[thresholds[passed] <= logs[rows[passed]] + SUM_ROUNDING]
         window = Window(self._index, self._drawn, self._m, rows, thresholds, passed)
@@ -225,16 +226,16 @@ class Windows:
 
 
 class LandmarkDraw:
-    """A draw of `k` landmarks by Algorithm 2; iterating over it yields rows as they are accepted.
+    """Draw of `k` landmarks by Algorithm 2; iteration yields rows as they are accepted.
 
-    Each landmark repels the `m` nearest points, including itself. Weights only ever shrink, so
-    rejection is exact: a proposal from older weights is accepted with a probability that is the
-    ratio of its current weight to the older one. Each proposal takes two numbers from one stream,
-    and proposals are decided in order, so the landmarks are the same for any index, any number of
-    threads and any number of queries at once.
+    Each landmark repels its `m` nearest points, including itself. Weights never increase, so
+    rejection sampling is exact: a proposal from older weights is accepted with probability equal to
+    the ratio of its current weight to its older one. Each proposal takes two numbers from a single
+    random stream, and proposals are decided in order, so the landmarks do not depend on the index,
+    the number of threads or the number of queries per batch.
 
-    `n_drawn` landmarks and `n_proposals` proposals have been decided so far. `found` lists the
-    neighborhoods of the landmarks, with their members unless these are many.
+    `n_drawn` is the number of landmarks so far and `n_proposals` the number of proposals decided.
+    `found` lists the neighborhoods of the landmarks, without their members if there are too many.
     """
 
     def __init__(
@@ -274,15 +275,15 @@ class LandmarkDraw:
                         "n_landmarks",
                     )
                 proposals, rejected = Proposals(self._n, weights), 0
-                # The first new proposals are accepted, and repel many of the others.
+                # The first new proposals are accepted and repel many of the others.
                 size = decider.fewest
             if len(numbers) < size:
-                # Random numbers left over from the last decisions come first.
+                # Use the random numbers left over from the last decisions first.
                 more = self._rng.random((size - len(numbers), 2))
                 numbers = np.concatenate([numbers, more])
             rows, log_weights = proposals.draw(numbers[:, 0])
             thresholds = np.log1p(-numbers[:, 1]) + log_weights
-            # Stop at the rejection that renews the weights, so batch sizes do not affect the draw.
+            # Stop at the rejection that renews the weights, so batch size does not affect the draw.
             wanted, rejections = self._k - self.n_drawn, patience - rejected
             decided = decider.decide(rows, thresholds, wanted, rejections)
             self._add(decided.found)
@@ -295,7 +296,7 @@ class LandmarkDraw:
             yield rows[decided.accepted]
 
     def _add(self, found: Neighborhoods) -> None:
-        """Record landmarks and exclude their duplicates, even if these outnumber the neighbors."""
+        """Record landmarks and exclude all their duplicates, even more than `m` of them."""
         for place in np.flatnonzero(found.squared_radii == 0):
             self.decider.exclude(self._index.copies(found.points[place]))
         if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:

@@ -1,4 +1,4 @@
-"""Algorithm 2 of the paper: approximate determinantal sampling, faster than O(n k)."""
+"""Algorithm 2 of the paper, approximate determinantal sampling in less than O(n k) time."""
 
 import logging
 from dataclasses import replace
@@ -23,12 +23,12 @@ from trigpoint._spaces import Space
 
 logger = logging.getLogger(__name__)
 
-# Fewest and most neighborhoods to measure the bandwidth from; in between, one per this many
-# landmarks, so that measuring is cheap compared with the draw.
+# Minimum and maximum number of neighborhoods to estimate the bandwidth from. In between, one per
+# `_LANDMARKS_PER_PILOT` landmarks, so that the estimate is cheap compared with the draw.
 _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
-# Fewest neighbors that a landmark should repel: a covariance needs at least a few points.
+# Minimum number of neighbors that a landmark repels, since covariances need at least a few points.
 _FEWEST_NEIGHBORS = 10
 
 
@@ -37,40 +37,40 @@ class EfficientDPP(Sampler):
 
     Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
     every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
-    repulsion function of their distance, so later landmarks keep away from it. Only points of the
-    neighborhood are repelled, so repulsion acts along the manifold. `ExactDPP` draws from an exact
-    determinantal point process, for up to about 10,000 points.
+    repulsion function of their distance, so that later landmarks are unlikely nearby. Only the
+    neighborhood is repelled, so repulsion acts along the manifold. For up to about 10,000 points,
+    `ExactDPP` draws from an exact determinantal point process.
 
     Parameters
     ----------
     n_landmarks : int or "auto", default=100
-        Number of landmarks, k. ``"auto"`` takes the fewest, within 5 % and up to 4,000, that keep
-        the relative trace error within `tolerance`, measured at up to 4,000 points.
+        Number of landmarks, k. ``"auto"`` takes the smallest number up to 4,000, within 5 %, that
+        keeps the relative trace error within `tolerance`, as measured at up to 4,000 points.
     n_neighbors : int or None, default=None
         Size m of the neighborhood that a landmark repels, including itself. ``None`` takes four
-        times the points per landmark, ``4 n / k``, and at least 10. A number counts rows of `X`
-        and is scaled down in proportion to the size of the pool.
+        times the number of points per landmark, ``4 n / k``, and at least 10. A given number refers
+        to rows of `X` and is scaled down in proportion to the size of the pool.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the repulsion. ``None`` takes the median radius of some neighborhoods
-        drawn at random: one for every eight landmarks, at least 16 and at most 256.
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of random neighborhoods,
+        one for every eight landmarks, but at least 16 and at most 256.
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
-        The function f: ``1 - exp(-distance^2 / 2 sigma^2)``, or ``sin^2(distance / sqrt(2) sigma)``
-        up to its first maximum and 1 beyond; a callable takes distances and the bandwidth and
-        returns values from 0 to 1.
+        Repulsion function: ``1 - exp(-distance^2 / 2 sigma^2)``, or ``sin^2(distance / sqrt(2)
+        sigma)`` up to its first maximum and 1 beyond. A callable takes distances and the bandwidth
+        and returns values from 0 to 1.
     refine : bool, int or Refinement, default=False
         Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
-        ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
-        `Refinement` may also keep the result a random sample, or move landmarks off the points.
+        ``True`` sweeps until the gain becomes small, and an int is the number of sweeps. A
+        `Refinement` may also move landmarks off the data points.
     kernel_bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel whose trace error `refine` and ``n_landmarks="auto"``
-        measure. ``None`` takes twice the radius of the ball that holds a landmark's share of the
-        points (a 400th of them for ``"auto"``).
+        measure. ``None`` takes twice the radius of a ball that holds n / k points (n / 400 for
+        ``"auto"``).
     tolerance : float, default=0.01
         Relative trace error that ``n_landmarks="auto"`` allows.
     pool : "auto", int or None, default="auto"
         Number of random rows that landmarks are drawn from. ``"auto"`` takes 64 per landmark and at
         least 131,072, or all rows if there are no more. ``None`` takes all rows of an array or
-        memory map: Algorithm 2 of the paper without approximation.
+        memory map, which is Algorithm 2 of the paper without approximation.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None
@@ -79,49 +79,49 @@ class EfficientDPP(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,) or None
-        Rows of the landmarks, in the order they were drawn; refinement exchanges them in place.
-        ``None`` if the refinement has moved the landmarks off the points; ``refinement_.indices``
-        then has the rows they were moved from.
+        Row numbers of the landmarks in the order they were drawn; refinement replaces entries in
+        place. ``None`` if the refinement moved the landmarks off the data points, in which case
+        ``refinement_.indices`` holds the rows that they were moved from.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates.
+        Coordinates of the landmarks.
     radii_ : ndarray of shape (n_landmarks,)
-        Distance from each landmark to the last of its neighbors.
+        Distance from each landmark to the farthest of its neighbors.
     bandwidth_ : float
-        The bandwidth of the repulsion that was used.
+        Bandwidth of the repulsion.
     n_landmarks_ : int
-        The number of landmarks.
+        Number of landmarks.
     kernel_bandwidth_ : float or None
         Bandwidth of the kernel whose error `refine` or ``n_landmarks="auto"`` measured.
     refinement_ : RefinementResult or None
-        Result of the refinement: its errors, bandwidth and number of exchanges.
+        Errors, bandwidth and number of exchanges of the refinement.
     search_ : str
-        How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
-        all points. Both are exact.
+        Method of the neighbor search, which depends on the dimension: a k-d tree, or matrix
+        products over all points. Both are exact.
     n_proposals_ : int
         Number of proposals needed to draw the landmarks.
     n_distance_rows_ : int
-        Number of neighborhoods computed; the paper's loop computes one per landmark.
+        Number of neighborhoods computed; the loop of the paper computes one per landmark.
 
     Notes
     -----
-    Weights only ever shrink, so rejection is exact: a point proposed from older weights is accepted
-    with a probability that is the ratio of its current weight to the older one. Uniform proposals
-    cost nothing, and no step scans all points; only after n rejections, or 262,144 if that is
-    fewer, are proposals drawn from the current weights. The neighborhoods of several proposals are
-    searched at once, but proposals are decided one by one, so batches change the speed and never
-    the result.
+    Weights never increase, so rejection sampling is exact: a point proposed from older weights is
+    accepted with probability equal to the ratio of its current weight to its older one. Uniform
+    proposals cost nothing, and no step scans all points. Only after n rejections, or 262,144 if
+    that is fewer, are proposals drawn from the current weights. The neighborhoods of several
+    proposals are searched at once, but proposals are decided one by one, so batching affects speed
+    and never the result.
 
-    By default, every point is repelled by four landmarks on average, and repulsion reaches as far
-    as a typical neighborhood. This reach is the same everywhere: in sparse regions, landmarks are
-    no farther apart than elsewhere. On surfaces of strongly varying density, `RPCholesky` or larger
-    neighborhoods, ``n_neighbors=8 * n // k``, leave less error.
+    By default, every point is repelled by four landmarks on average, and the range of the repulsion
+    is the radius of a typical neighborhood. The range is the same everywhere, so landmarks are no
+    farther apart in sparse regions than elsewhere. On surfaces of strongly varying density,
+    `RPCholesky` or larger neighborhoods (``n_neighbors=8 * n // k``) give lower errors.
 
-    Diverse landmarks help most on surfaces: 2-D embeddings preserve about 4 percentage points more
-    neighbors than with uniform landmarks. Features of other data gain about one point, and 2-D
-    embeddings of other data nothing.
+    Diverse landmarks help most on surfaces, where 2-D embeddings preserve about 4 percentage points
+    more neighbors than with uniform landmarks. On other data, the gain is about one percentage
+    point for features and none for 2-D embeddings.
 
-    Points that coincide with a landmark get weight 0, even more than `n_neighbors` of them, so
-    landmarks are always distinct.
+    All points that coincide with a landmark get weight 0, even if there are more than `n_neighbors`
+    of them, so landmarks are always distinct.
 
     References
     ----------
@@ -165,7 +165,7 @@ class EfficientDPP(Sampler):
     takes_sparse = True
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        # Separate streams: whether one parameter is given must not change the draw of another.
+        # Use separate random streams, so that giving one parameter does not change other draws.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = None if self.refine is False else resolve_refinement(self.refine)
         if self.kernel_bandwidth is not None:
@@ -220,7 +220,7 @@ class EfficientDPP(Sampler):
         return Landmarks(found.points, rows, self.radii_, neighborhoods=found)
 
     def _count(self, pool: Pool, rng: np.random.Generator) -> tuple[int, float | None]:
-        """Return the number of landmarks and, with ``"auto"``, the bandwidth that decided it."""
+        """Return the number of landmarks and, for ``"auto"``, the bandwidth used to choose it."""
         if isinstance(self.n_landmarks, str):
             check_choice("n_landmarks", self.n_landmarks, ("auto",))
             return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
@@ -265,13 +265,13 @@ class EfficientDPP(Sampler):
 def usual_radius(index: NeighborIndex, k: int, m: int, rng: np.random.Generator) -> float:
     """Return the median distance from a point to its `m`-th neighbor, over a few random points.
 
-    If all neighbors coincide with their point, search more of them.
+    If all these distances are zero, `m` is doubled.
     """
     n, (low, high) = index.points.shape[0], _PILOT_QUERIES
     n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
     while True:
         rows = rng.choice(n, min(n, n_queries), replace=False)
-        # If most points coincide, so do most queries, and duplicates take longest to search.
+        # If most points coincide, so do most queries, and duplicates are the slowest to search.
         queries, repeats = np.unique(index.take(rows), axis=0, return_counts=True)
         squares = np.repeat(index.search(queries, m).squared_radii, repeats)
         if squares.any():

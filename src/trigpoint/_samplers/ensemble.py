@@ -1,4 +1,4 @@
-"""L-ensembles: kernels, their spectra, and the projection step that exact samplers share."""
+"""L-ensembles: kernel matrices, spectra, and the projection step shared by exact samplers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +16,20 @@ from trigpoint._numerics.geodesic import geodesic_kernel
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Spectrum of a positive semidefinite matrix L, as far as it is above rounding error."""
+    """Spectrum of a positive semidefinite matrix L, without eigenvalues at rounding level."""
 
     eigenvalues: np.ndarray  # Positive eigenvalues (r,) of L, ascending; r is its numerical rank.
     basis: np.ndarray  # Eigenvectors (n, r) of L, or (q, r) of its dual ``factor.T @ factor``.
-    # A matrix (n, q) with ``L = factor @ factor.T``, if there is one.
+    # Matrix (n, q) with ``L = factor @ factor.T``, if known.
     factor: np.ndarray | None = None
 
     def eigenvectors(self, chosen: np.ndarray) -> np.ndarray:
-        """Return orthonormal columns, shape (n, m), that span the `chosen` eigenvectors of L."""
+        """Return an orthonormal basis (n, m) of the span of the `chosen` eigenvectors of L."""
         if self.factor is None:
             return self.basis[:, chosen]
-        # For an eigenvector u of the dual, factor @ u is one of L with norm sqrt(eigenvalue). The
-        # QR factorization normalizes it, and restores the orthogonality that eigenvectors of small
-        # eigenvalues have lost to rounding.
+        # If u is an eigenvector of the dual, factor @ u is an eigenvector of L with norm
+        # sqrt(eigenvalue). The QR factorization normalizes it, and restores the orthogonality that
+        # eigenvectors of small eigenvalues lose to rounding.
         return np.linalg.qr(self.factor @ self.basis[:, chosen])[0]
 
 
@@ -38,21 +38,21 @@ def make_ensemble(
 ) -> Ensemble:
     """Return the L-ensemble of the points.
 
-    L is the kernel matrix; for ``"linear"`` it is ``X @ X.T`` of the points as they are, not
-    centered, and is never formed unless n < d.
+    L is the kernel matrix. For ``"linear"``, it is ``X @ X.T`` without centering, and is formed
+    only if n < d.
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     check_count("n_neighbors", n_neighbors)
     if kernel != "linear":
         check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
-    # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. One
-    # thread gives the same draw everywhere.
+    # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. Use
+    # one thread, so that the draw is always the same.
     with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
             check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
             return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
-        # Another memory order would round sums differently, and other rows would be drawn.
+        # A different memory order would round sums differently and change the draw.
         X = np.ascontiguousarray(X, dtype=np.float64)
         sigma = resolve_bandwidth(bandwidth, X, rng)
         if kernel == "geodesic":
@@ -63,10 +63,10 @@ def make_ensemble(
 def decompose(L: np.ndarray) -> Ensemble:
     """Return the spectrum of a symmetric matrix, which is overwritten.
 
-    Eigenvalues that are negative or lost in rounding count as zero: L is replaced by the nearest
-    positive semidefinite matrix in the Frobenius norm.
+    Eigenvalues that are negative or at rounding level count as zero, which replaces L by the
+    nearest positive semidefinite matrix in the Frobenius norm.
     """
-    # The transpose is the same matrix in the layout that LAPACK can overwrite without a copy.
+    # The transpose is the same matrix, in the memory layout that LAPACK can overwrite in place.
     eigenvalues, basis = eigh(L.T, overwrite_a=True, check_finite=False, driver="evd")
     rounding = len(L) * np.finfo(np.float64).eps * abs(eigenvalues).max()
     kept = eigenvalues > rounding
@@ -74,7 +74,7 @@ def decompose(L: np.ndarray) -> Ensemble:
 
 
 def decompose_dual(factor: np.ndarray) -> Ensemble:
-    """Return the spectrum of ``factor @ factor.T`` by way of its dual, ``factor.T @ factor``.
+    """Return the spectrum of ``factor @ factor.T``, computed from its dual ``factor.T @ factor``.
 
     The dual representation [1]_ has the same positive eigenvalues and is the smaller matrix when
     `factor` has fewer columns than rows.
@@ -95,7 +95,7 @@ def cholesky_factor(K: np.ndarray) -> np.ndarray:
     """Return F of shape (n, r) with ``F @ F.T = K`` up to rounding; `K` is overwritten.
 
     Pivoting stops when only rounding error is left. The numerical rank of a Gaussian kernel is
-    often low, and then its dual is a small matrix.
+    often low, in which case its dual is a small matrix.
     """
     factor, pivots, rank, _ = dpstrf(K.T, lower=1, overwrite_a=1)
     F = np.empty((len(K), rank))
@@ -104,7 +104,7 @@ def cholesky_factor(K: np.ndarray) -> np.ndarray:
 
 
 def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
-    """Refuse more landmarks than the rank of the kernel: larger sets have determinant zero."""
+    """Reject more landmarks than the rank of the kernel, since larger sets have determinant 0."""
     if n_landmarks > rank:
         remedy = ", a smaller bandwidth or more distinct points"
         if kernel == "linear":
@@ -118,30 +118,30 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
 
 
 def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw as many rows as `V` has columns: the second loop of Algorithm 1.
+    """Draw as many rows as `V` has columns, with the second loop of Algorithm 1.
 
-    The columns of `V` (n, m) are orthonormal, the chosen eigenvectors. Returns distinct rows (m,)
-    in the order drawn; a set J has probability ``det(V_J)^2``.
+    The columns of `V` (n, m) are the chosen eigenvectors, which are orthonormal. Returns distinct
+    rows (m,) in the order they were drawn; a set J has probability ``det(V_J)^2``.
 
-    Projecting every row B_j onto the complement of a chosen one, with direction e, lowers
-    ``|B_j|^2`` by ``(e . B_j)^2``. The rows are left unchanged, only norms and directions are
-    stored, and a step costs O(n m).
+    Projecting every row B_j onto the orthogonal complement of a chosen row with direction e lowers
+    ``|B_j|^2`` by ``(e . B_j)^2``. Only norms and directions are updated, not the rows, so a step
+    costs O(n m).
     """
     rows, m = np.ascontiguousarray(V), V.shape[1]
     norms = np.einsum("ij,ij->i", rows, rows)
     directions, indices = np.empty((m, m)), np.empty(m, dtype=np.int64)
     for step in range(m):
         cumulated = np.cumsum(norms)
-        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
+        # The first sum strictly above a number from [0, total) is never at a row of norm 0.
         i = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         past, direction = directions[:step], rows[i]
-        # Twice is enough; once is not if little of the row is left.
+        # Orthogonalize twice, since once is not enough if little of the row remains.
         for _ in range(2):
             direction = direction - (past @ direction) @ past
         directions[step] = direction / np.sqrt(direction @ direction)
         norms -= np.square(rows @ directions[step])
         np.maximum(norms, 0, out=norms)
-        # Zero up to rounding, and exactly zero so that no point is drawn twice.
+        # Zero up to rounding; make it exactly zero so that no point is drawn twice.
         norms[i] = 0
         indices[step] = i
     return indices

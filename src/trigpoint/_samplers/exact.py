@@ -1,4 +1,4 @@
-"""Exact sampling from determinantal point processes, by Algorithm 1 or with a fixed size."""
+"""Exact sampling from determinantal point processes of random size (Algorithm 1) or fixed size."""
 
 from typing import Any
 
@@ -12,32 +12,33 @@ from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 
 class ExactDPP(Sampler):
-    r"""Landmarks from a determinantal point process (DPP), drawn exactly.
+    r"""Exact sampling from a determinantal point process (DPP).
 
-    A set J of points has probability ``det(L_J) / det(L + I)`` with the kernel matrix as L
-    (Section 3.1 of [1]_). Sets of points that are unlike each other have large determinants, so
-    landmarks spread out. The number of landmarks is random, with mean
+    A set J of points has probability ``det(L_J) / det(L + I)``, where L is the kernel matrix
+    (Section 3.1 of [1]_). Sets of dissimilar points have large determinants, so landmarks spread
+    out. The number of landmarks is random, with mean
     :math:`\sum_i \lambda_i / (\lambda_i + 1)` over the eigenvalues of L, and may be zero.
 
-    With a given number of landmarks k, this is the k-DPP: among the sets of k points, J has
+    For a given number of landmarks k, samples come from the k-DPP: a set J of k points has
     probability ``det(L_J) / e_k(L)``, where ``e_k`` is the k-th elementary symmetric polynomial of
-    the eigenvalues, the sum of the determinants of all such sets [4]_. This is volume sampling.
+    the eigenvalues, which equals the sum of the determinants of all sets of k points [4]_. This is
+    volume sampling.
 
-    A draw is Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3 + n k^2) time and O(n^2)
-    memory (except for the linear kernel): use `EfficientDPP` beyond about 10,000 points.
+    Sampling follows Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3 + n k^2) time and
+    O(n^2) memory (except for the linear kernel); use `EfficientDPP` beyond about 10,000 points.
 
     Parameters
     ----------
     n_landmarks : int or None, default=None
-        Number of landmarks, at most the numerical rank of the kernel; ``None`` for a random number.
+        Number of landmarks, at most the numerical rank of the kernel. ``None`` for a random number.
     kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
         Similarity of points. ``"gaussian"`` uses Euclidean distances. ``"geodesic"`` uses shortest
-        paths over a graph of nearest neighbors; its negative eigenvalues, if any, are set to zero.
-        ``"linear"`` is the inner product of the points as they are (not centered): sampled through
-        the dual ``X.T @ X`` in O(n d^2), it gives at most d landmarks.
+        paths in the nearest-neighbor graph and sets negative eigenvalues, if any, to zero.
+        ``"linear"`` is the inner product of the points without centering; it is sampled through the
+        dual ``X.T @ X`` in O(n d^2) time and gives at most d landmarks.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
-        points. The linear kernel has none.
+        points. Ignored by the linear kernel.
     n_neighbors : int, default=10
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     random_state
@@ -46,9 +47,9 @@ class ExactDPP(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (k,)
-        Rows of the landmarks, in the order drawn.
+        Row numbers of the landmarks, in the order they were drawn.
     landmarks_ : ndarray of shape (k, d)
-        Their coordinates.
+        Coordinates of the landmarks.
 
     References
     ----------
@@ -103,7 +104,7 @@ class ExactDPP(Sampler):
 
 
 def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
-    """Draw one set from the DPP of an L-ensemble; it may be empty."""
+    """Draw one set, which may be empty, from the DPP of an L-ensemble."""
     values = ensemble.eigenvalues
     chosen = np.flatnonzero(rng.random(len(values)) < values / (values + 1))
     return draw_projection(ensemble.eigenvectors(chosen), rng)
@@ -112,13 +113,13 @@ def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
 def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
     """Return the logarithms of the elementary symmetric polynomials of positive `values` (r,).
 
-    Logarithms neither overflow nor underflow: for 5,000 eigenvalues, e_200 may exceed 10^500. All
-    terms are positive, so nothing cancels. ``table[i, l]`` of the result (r + 1, degree + 1) is the
-    polynomial of degree l of the first i values; minus infinity where l > i.
+    Logarithms neither overflow nor underflow; for 5,000 eigenvalues, e_200 may exceed 10^500. All
+    terms are positive, so there is no cancellation. In the result, of shape (r + 1, degree + 1),
+    ``table[i, l]`` is the polynomial of degree l of the first i values, and -inf if l > i.
 
     Examples
     --------
-    The polynomials of 1, 2 and 3: 1, 1 + 2 + 3, 1 x 2 + 1 x 3 + 2 x 3 and 1 x 2 x 3.
+    The polynomials of 1, 2 and 3 are 1, 1 + 2 + 3, 1 x 2 + 1 x 3 + 2 x 3 and 1 x 2 x 3.
 
     >>> import numpy as np
     >>> np.exp(log_polynomials(np.array([1.0, 2.0, 3.0]), 3)[3]).round(9)
@@ -134,11 +135,11 @@ def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
 def choose_eigenvectors(
     values: np.ndarray, table: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Choose k eigenvectors, with probability proportional to the product of their values.
+    """Choose k eigenvectors with probability proportional to the product of their eigenvalues.
 
-    From the last value to the first, with l still to be chosen, value i is chosen with probability
-    ``value_i e_(l-1)(values before i) / e_l(values up to i)``, read off the `table` of
-    `log_polynomials`.
+    Values are visited from last to first. With l still to be chosen, value i is chosen with
+    probability ``value_i e_(l-1)(values before i) / e_l(values up to i)``, which comes from the
+    `table` of `log_polynomials`.
     """
     wanted = table.shape[1] - 1
     log_values = np.log(values)
@@ -148,7 +149,7 @@ def choose_eigenvectors(
         if wanted == 0:
             break
         log_probability = log_values[i] + table[i, wanted - 1] - table[i + 1, wanted]
-        # If just enough values are left, all are taken, regardless of rounding.
+        # If just enough values are left, take them all regardless of rounding.
         if wanted == i + 1 or uniforms[i] < np.exp(log_probability):
             wanted -= 1
             chosen[wanted] = i

@@ -1,4 +1,4 @@
-"""Landmarks by farthest point traversal: each one as far as possible from the earlier ones."""
+"""Farthest point traversal, which places each landmark as far as possible from the earlier ones."""
 
 from typing import Any
 
@@ -19,15 +19,16 @@ from trigpoint._pool import Pool
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 
-# Points in a bucket of the tree. Testing its box costs as much as testing a few points.
+# Points per bucket of the tree. Testing a box costs as much as testing a few points.
 _BUCKET = 128
 
-# Above this dimension, the tree holds projections to fewer dimensions, fitted to a sample.
+# Dimension above which the tree holds projections to `_IMAGE_DIMENSION` dimensions, which are
+# fitted to `_IMAGE_SAMPLE` points.
 _TREE_MAX_DIMENSION = 64
 _IMAGE_DIMENSION = 32
 _IMAGE_SAMPLE = 256
 
-# Fewest coordinates worth another thread: less work is done before the thread has started.
+# Minimum number of coordinates per thread. Less work is done before a thread has started.
 _COORDINATES = 2**22
 
 
@@ -36,8 +37,8 @@ class FarthestPoint(Sampler):
 
     The first landmark is drawn uniformly; each later one is the point farthest from all landmarks
     so far. The covering radius, the largest distance from any point to its nearest landmark, is at
-    most twice that of the best choice of k landmarks [1]_. Outliers are chosen early, and dense
-    regions get no more landmarks than sparse ones.
+    most twice the optimum for k landmarks [1]_. Outliers are chosen early, and dense regions get no
+    more landmarks than sparse ones.
 
     Parameters
     ----------
@@ -49,29 +50,29 @@ class FarthestPoint(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (k,)
-        Rows of the landmarks in the order they were chosen; no two of them coincide. Ties go to the
-        lower row.
+        Row numbers of the landmarks in the order they were chosen; no two landmarks coincide. Ties
+        go to the lower row.
     landmarks_ : ndarray of shape (k, d)
-        Their coordinates.
+        Coordinates of the landmarks.
     covering_radii_ : float64 ndarray of shape (k,)
-        The covering radius of the first landmark, of the first two, and so on, which is also the
-        distance from the next landmark to the nearest earlier one. It never increases.
+        Covering radius after each landmark, which is also the distance from the next landmark to
+        the nearest earlier one. It never increases.
 
     See Also
     --------
-    KMeansPlusPlus : Draws far points with higher probability.
+    KMeansPlusPlus : Draw distant points with higher probability.
 
     Notes
     -----
-    The result is exact, yet few distances are computed. Each box of a tree stores its farthest
+    The result is exact, but few distances are computed. Each box of a tree stores its farthest
     point, and the tree is descended only where the new landmark may be nearer than the earlier
-    ones, as in [2]_. On a manifold of low dimension, all k steps together visit each point about
-    ten times. Above 64 columns, the tree holds projections of the points to their 32 leading
-    principal components. Projected distances are never longer, and distances between points are
-    computed only where projected ones do not decide.
+    ones, as in [2]_. On a low-dimensional manifold, all k steps together visit each point about ten
+    times. Above 64 columns, the tree holds projections of the points onto their 32 leading
+    principal components. Projected distances are lower bounds, and actual distances are computed
+    only where the bounds are inconclusive.
 
-    The tree holds a copy of the points, or 32 numbers per point. Above 64 columns, sparse points
-    have no tree: every step computes a product with all points.
+    The tree holds a copy of the points, or 32 numbers per point. Sparse points with more than 64
+    columns have no tree, and every step multiplies all points by the new landmark.
 
     References
     ----------
@@ -176,8 +177,8 @@ class _Traversal:
 def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
     """Project the points to (n, 32), and bound the rounding error of projected distances.
 
-    The directions are the leading principal components of a sample. They are orthonormal, so no
-    projected distance is longer.
+    The directions are the leading principal components of a sample. Because they are orthonormal,
+    projection never increases a distance.
     """
     n, d = X.shape
     some = X[:: -(-n // _IMAGE_SAMPLE)].astype(np.float64)
@@ -189,6 +190,6 @@ def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
             centered = X[part] - center
             images[part] = centered @ directions.T
             largest = max(largest, float(np.einsum("ij,ij->i", centered, centered).max()))
-    # Worst-case rounding of dot products of d terms, for both ends.
+    # Worst-case rounding of dot products of d terms, for both points of a distance.
     rounding = 2 * np.sqrt(len(directions)) * (d + 8) * np.finfo(np.float64).eps
     return images, float(rounding * np.sqrt(largest))

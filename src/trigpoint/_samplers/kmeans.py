@@ -1,4 +1,4 @@
-"""Landmarks from k-means: its seeds, its centers, or the points nearest to the centers."""
+"""Landmarks from k-means: seeds, centers, or the points nearest to the centers."""
 
 from typing import Any
 
@@ -21,10 +21,11 @@ from trigpoint._samplers.sampler import (
 
 
 class KMeansPlusPlus(Sampler):
-    """Seeding of k-means++ [1]_, without the iterations of k-means.
+    """k-means++ seeding [1]_, without the iterations of k-means.
 
-    The first landmark is drawn uniformly, each later one with probability proportional to its
-    squared distance to the nearest landmark so far: one candidate per step, as in the original.
+    The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
+    its squared distance to the nearest landmark so far, with one candidate per step as in the
+    original algorithm.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ class KMeansPlusPlus(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks in the order they were drawn; no two of them coincide.
+        Row numbers of the landmarks in the order they were drawn; no two landmarks coincide.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates.
+        Coordinates of the landmarks.
 
     References
     ----------
@@ -75,36 +76,36 @@ class KMeansLandmarks(Sampler):
     Parameters
     ----------
     n_landmarks : int, default=100
-        Number of clusters, each of which gives one landmark.
+        Number of clusters, and thus of landmarks.
     init : {"random", "k-means++"}, default="random"
         Initial centers: distinct rows drawn uniformly, or rows drawn as in `KMeansPlusPlus`.
     snap : bool, default=True
-        Whether the landmarks are data points: the member of each cluster nearest to its center.
-        Otherwise they are the centers, which in general are not data points and may lie off a
-        curved manifold.
+        If ``True``, the landmarks are data points, the member of each cluster nearest to its
+        center. If ``False``, they are the centers, which may lie off a curved manifold.
     max_iter : int, default=300
-        Maximum number of iterations of Lloyd's algorithm, which ends early if the centers converge.
+        Maximum number of iterations of Lloyd's algorithm, which stops early on convergence.
     random_state
         As for `EfficientDPP`.
     n_jobs : int or None, default=None
-        Number of threads for the iterations; ``None`` leaves it to scikit-learn.
+        Number of threads for the iterations; ``None`` leaves the choice to scikit-learn.
 
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,) or None
-        The member of each cluster nearest to its center, ties going to the lower row; no two of
-        them coincide. ``None`` with ``snap=False``.
+        Row number of the member of each cluster nearest to its center, the lower one in a tie; no
+        two landmarks coincide. ``None`` if ``snap=False``.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates, or with ``snap=False`` the centers.
+        Coordinates of the landmarks; the centers if ``snap=False``.
     n_iter_ : int
         Number of iterations.
 
     Notes
     -----
     The final centers are the means of the final clusters, summed in a fixed order. The clusters
-    come from scikit-learn, whose threads add up in the order they finish: a point equally far from
-    two centers, up to rounding, may change clusters from run to run. If `max_iter` ends the
-    iterations early, scikit-learn may warn of empty clusters; these are then filled.
+    come from scikit-learn, whose threads accumulate sums in the order in which they finish, so a
+    point that is equally far from two centers, up to rounding, may change clusters between runs. If
+    `max_iter` stops the iterations early, scikit-learn may warn of empty clusters, which are then
+    filled.
 
     References
     ----------
@@ -166,7 +167,7 @@ def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> n
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(n)
     nearest = NearestLandmark(X)
-    # A second BLAS thread saves little, and waiting for it is slow if other programs use the core.
+    # More BLAS threads save little, and waiting for them is slow if other programs use the cores.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
             nearest.add(int(rows[step - 1]))
@@ -180,7 +181,7 @@ def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> n
                 )
             rows[step] = np.searchsorted(cumulative, rng.random() * total, side="right")
             if rows[step] == n:
-                # Rounding has raised the target to the total.
+                # Rounding raised the target to the total.
                 rows[step] = np.searchsorted(cumulative, total)
             report("seeding", step + 1, k)
     return rows
@@ -202,7 +203,7 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
     # Slow to import, and needed only here.
     from sklearn.cluster import KMeans
 
-    # With given centers the seed has no effect, but without one KMeans uses the global state.
+    # The seed has no effect with given centers, but without one KMeans uses the global state.
     kmeans = KMeans(
         len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
     )
@@ -213,8 +214,8 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
 def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
     """Give each empty cluster the point of another cluster that is farthest from its own center.
 
-    Clusters may be empty if iterations end before the centers converge. Between iterations, k-means
-    fills them in the same way.
+    Clusters may be empty if the iterations stop before the centers converge. Between iterations,
+    scikit-learn fills empty clusters in the same way.
     """
     counts = np.bincount(labels, minlength=k)
     empty = np.flatnonzero(counts == 0)
@@ -222,7 +223,7 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
         return
     squares = _squares_to_centers(X, labels, _cluster_means(X, labels, k))
     for cluster in empty:
-        # The last member of a cluster stays.
+        # Never take the last member of a cluster.
         worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
         if squares[worst] <= 0:
             _check_separate(np.flatnonzero(counts), k)
@@ -242,10 +243,10 @@ def _check_separate(clusters: np.ndarray, k: int) -> None:
 
 def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     """Return the centers of the clusters, float64."""
-    # Relative to one of the points, to preserve precision for data far from the origin.
+    # Subtract one of the points, to preserve precision for data far from the origin.
     origin = X[0].astype(np.float64)
     sums = np.zeros((k, X.shape[1]))
-    # A sparse product adds one row at a time: the same sum with any number of threads.
+    # A sparse product adds one row at a time, so the sum is the same for any number of threads.
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         rows = np.arange(block.stop - block.start)
         members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
@@ -263,10 +264,10 @@ def _squares_to_centers(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) 
 
 
 def _nearest_members(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the row of each cluster that is nearest to its center.
+    """Return the row number of the member of each cluster that is nearest to its center.
 
-    Among all points, one could be nearest to two centers, or coincide with another landmark;
-    members of different clusters never coincide.
+    Only members of the cluster are considered, because a point could be nearest to two centers or
+    coincide with another landmark, whereas members of different clusters never coincide.
     """
     squares = _squares_to_centers(X, labels, centers)
     order = np.lexsort((squares, labels))

@@ -5,19 +5,20 @@ from scipy.sparse import csr_array
 
 from trigpoint._neighbors.sparse import Points, squares_to_row, stored, take_rows
 
-# From this dimension on, a product over all points saves more time than it takes.
+# Dimension from which a matrix product over all points saves more time than it takes.
 _MIN_PRODUCT_DIMENSION = 16
 
-# Products are abandoned once more than this many have ruled out less than half of the points.
+# Products are abandoned after more than this many ruled out less than half of the points.
 _MOST_WASTED = 4
 
 
 class NearestLandmark:
-    """Squared distance of every point to the nearest landmark so far, in `squares` (n,).
+    """Squared distances `squares` (n,) from all points to their nearest landmark so far.
 
     Distances are computed from differences, so points that coincide with a landmark get exactly 0.
-    In high dimension, where differences take several times as long as a product, a product first
-    finds the points to which the new landmark may be nearest: few, if there are many landmarks.
+    In high dimension, differences take several times as long as a matrix product. A product then
+    first finds the points to which the new landmark may be nearest, which are few if there are many
+    landmarks.
     """
 
     def __init__(self, X: Points) -> None:
@@ -37,7 +38,7 @@ class NearestLandmark:
         self.squares[rows] = np.minimum(self.squares[rows], nearer)
 
     def _may_be_nearer(self, row: int, landmark: np.ndarray) -> np.ndarray:
-        """Return the rows that may be nearer to a landmark than to all earlier ones."""
+        """Return the rows that may be nearer to this landmark than to all earlier ones."""
         n, d = self._X.shape
         if self._norms is None or np.isinf(self.squares[0]):
             return np.arange(n)
@@ -45,9 +46,10 @@ class NearestLandmark:
         # Worst-case rounding of the dot product, the norms and their sums.
         rounding = 2 * (d + 8) * np.finfo(self._X.dtype).eps
         lower = (1 - rounding) * (norms + norms[row]) - 2 * (self._X @ landmark)
-        # Written so that points whose products overflow are computed from differences.
+        # The negation keeps points whose products overflow, to be computed from differences.
         rows = np.flatnonzero(~(lower >= self.squares))
-        # The first landmarks are nearest to many points; far from the origin, no row is ruled out.
+        # The first landmarks are nearest to many points, and data far from the origin rules out no
+        # rows.
         self._wasted += len(rows) > n // 2
         if self._wasted > _MOST_WASTED:
             self._norms = None

@@ -1,4 +1,4 @@
-"""Base class of the samplers, and the errors that they share."""
+"""Base class of the samplers, and errors that they share."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,34 +21,34 @@ from trigpoint._spaces import Euclidean, Space
 
 
 class Sampler(BaseEstimator, ABC):
-    """Base of the samplers: ``fit(X)`` chooses landmarks among the rows of `X`.
+    """Base class of the samplers; ``fit(X)`` chooses landmarks among the rows of `X`.
 
-    A sampler of this library assigns its parameters in ``__init__`` and implements `_select`.
+    Samplers in this library assign their parameters in ``__init__`` and implement `_select`.
 
     Attributes
     ----------
     indices_ : int64 ndarray of shape (k,) or None
-        Rows of the landmarks; ``None`` where landmarks are not rows of `X`.
+        Row numbers of the landmarks; ``None`` if the landmarks are not rows of `X`.
     landmarks_ : ndarray of shape (k, d)
-        Their coordinates.
+        Coordinates of the landmarks.
 
     Notes
     -----
-    Estimators and `trigpoint.select` take any object as a sampler, not only subclasses of this
-    class. It needs a method ``fit(points)``, which receives an array of shape (size, d), or a
-    sparse one for sparse data, and sets one or both of these attributes:
+    Estimators and `trigpoint.select` accept any sampler object, not only subclasses of this class.
+    A sampler needs a method ``fit(points)`` that receives a dense array of shape (size, d), or a
+    sparse one if the data is sparse, and sets one or both of these attributes:
 
     - ``indices_``, row numbers of `points`;
     - ``landmarks_`` (or ``cluster_centers_``, as scikit-learn's ``KMeans`` calls them), an array of
-      shape (k, d), if landmarks are not rows of `points`, or in any case.
+      shape (k, d), which is required only if the landmarks are not rows of `points`.
 
-    The points are rows of `X` drawn at random if `X` is large, with Euclidean distances between
-    them. The object is cloned before it is fitted. If it has a parameter `random_state` that is
-    ``None``, it receives an integer drawn from the generator of the estimator, so that its
-    result is reproducible.
+    If `X` is large, the points are a random sample of its rows. Distances between them are
+    Euclidean. The sampler is cloned before it is fitted. If it has a parameter `random_state` that
+    is ``None``, the estimator sets it to an integer drawn from its own generator, so that results
+    are reproducible.
     """
 
-    # Whether `_select` takes points in a sparse array.
+    # Whether `_select` accepts sparse points.
     takes_sparse = False
 
     random_state: Any
@@ -63,8 +63,8 @@ class Sampler(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), or anything that `open_source` accepts
-            The points. If there are very many, landmarks are drawn from a random sample of rows,
-            large enough to cost no measurable accuracy.
+            The points. For very large data, landmarks are drawn from a random sample of rows that
+            is large enough to cost no measurable accuracy.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -113,9 +113,9 @@ def too_much_of_sparse(
     parameter: str = "landmarks",
     instead: str = "use EfficientDPP with a number of landmarks",
 ) -> ParameterTypeError:
-    """Return the error for sparse points where dense coordinates are needed.
+    """Return the error to raise for sparse points where dense coordinates are needed.
 
-    `instead` names an alternative that takes sparse points, if there is one.
+    `instead` names an alternative that accepts sparse points, if there is one.
     """
     dense = size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0))
     first = f"{instead}, " if instead else ""
@@ -127,14 +127,14 @@ def too_much_of_sparse(
 
 
 def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
-    """Return a valid number of landmarks out of `n_points` points."""
+    """Validate the number of landmarks to choose from `n_points` points."""
     return check_count(
         "n_landmarks", n_landmarks, high=n_points, why=f"the data has {n_points} points"
     )
 
 
 def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
-    """Return the error for more landmarks than distinct points."""
+    """Return the error to raise for more landmarks than distinct points."""
     return ParameterValueError(
         f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
         f"choose n_landmarks <= {n_distinct} or remove duplicated points",

@@ -55,16 +55,17 @@ def select(
         The data. If it has very many rows, the subset is drawn from a random sample of them.
     sampler : None, int, "auto", sampler or row numbers, default=None
         Number of points to draw with `EfficientDPP`, or any sampler; see the parameter `landmarks`
-        of the estimators. ``None`` draws 1,000, or takes all distinct rows if there are no more.
+        of the estimators. ``None`` draws 1,000 points, or takes all distinct rows if there are no
+        more than 1,000.
     metric : str or object, default="euclidean"
-        Distance, as for the estimators.
+        Distance metric, as in the estimators.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores. It does not affect the result.
     callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress; an exception from it
-        ends the call.
+        Called as ``callback(stage, done, total)`` to report progress. An exception raised by the
+        callback stops the selection.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def select(
     except ParameterError as error:
         if error.parameter != "landmarks":
             raise
-        # The parameter has another name here.
+        # `select` calls this parameter `sampler`.
         message = re.sub(r"(^|choose )landmarks\b", r"\1sampler", str(error))
         raise type(error)(message, "sampler") from None
     for note in chosen.notes:

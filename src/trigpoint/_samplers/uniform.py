@@ -1,4 +1,4 @@
-"""Landmarks drawn uniformly, the baseline in comparisons."""
+"""Uniform sampling of landmarks, the baseline in comparisons."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 class Uniform(Sampler):
     """Uniform sampling without replacement [1]_.
 
-    Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks and
-    sparse ones few or none.
+    Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks,
+    sparse regions few or none.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ class Uniform(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, all different, in the order they were drawn. Rows that coincide
-        count as different points.
+        Row numbers of the landmarks, without repetition, in the order they were drawn. Duplicate
+        rows count as different points.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates.
+        Coordinates of the landmarks.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Proposals of Algorithm 2: decided one by one, with neighborhoods searched in batches."""
+"""Decisions on the proposals of Algorithm 2, with neighborhoods searched in batches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,24 +9,24 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION, Neighborhoods, Neighb
 from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_map
 from trigpoint._numerics.gaussian import squared_distances
 
-# Map squared distances to the logarithms of repulsion factors.
+# Function that maps squared distances to the logarithms of repulsion factors.
 LogFactors = Callable[[np.ndarray], np.ndarray]
 
-# Far more than rounding can change a sum of logarithms.
+# Tolerance far above the rounding error of a sum of logarithms.
 SUM_ROUNDING = 1e-9
 
-# Proposals compared with the landmarks per call, in low and in high dimension. In high dimension,
-# they are first compared with this many landmarks; only proposals that may still be accepted are
-# compared with more.
+# Number of proposals compared with the landmarks per call, in low and in high dimension. In high
+# dimension, proposals are first compared with `_FIRST_COMPARED` landmarks, and only those that may
+# still be accepted are compared with more.
 _COMPARED, _COMPARED_BY_PRODUCTS = 4096, 512
 _FIRST_COMPARED = 32
 
-# Landmarks in a bucket of the tree.
+# Landmarks per bucket of the tree.
 _IN_BUCKET = 8
 
 
 class DrawnLandmarks:
-    """Landmarks drawn so far, and the weights of proposals given them."""
+    """Landmarks drawn so far, from which the weights of proposals are computed."""
 
     def __init__(self, index: NeighborIndex, k: int, repulsion: LogFactors, n_threads: int) -> None:
         self._points = np.empty((k, index.points.shape[1]), dtype=index.points.dtype)
@@ -35,7 +35,7 @@ class DrawnLandmarks:
         self._count = 0
         self.repulsion = repulsion
         self._n_threads = n_threads
-        # A tree over the first landmarks, and the largest squared radius in each node.
+        # Tree over the first landmarks, and the largest squared radius in each node.
         self._tree: tuple[Any, np.ndarray] | None = None
         self._in_tree = 0
 
@@ -52,7 +52,7 @@ class DrawnLandmarks:
     ) -> np.ndarray:
         """Return log weights of proposals, summed in the order of the landmarks.
 
-        Sums below their threshold may be incomplete, since weights only shrink.
+        Sums below their threshold may be incomplete, since weights never increase.
         """
         if not self._count or not len(points):
             return np.zeros(len(points))
@@ -76,7 +76,7 @@ class DrawnLandmarks:
         return logs
 
     def _grow_tree(self) -> None:
-        """Rebuild the tree if it lacks too many landmarks."""
+        """Rebuild the tree if too many landmarks are missing from it."""
         from trigpoint._kernels.distances import largest_radii
         from trigpoint._neighbors.tree import build_tree
 
@@ -86,7 +86,7 @@ class DrawnLandmarks:
             self._in_tree = self._count
 
     def _compare_in_tree(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return log weights, by the landmarks around each point."""
+        """Return log weights, using only the landmarks around each point."""
         from trigpoint._kernels.distances import add_in_order, repelling_in_tree
 
         assert self._tree is not None
@@ -96,7 +96,7 @@ class DrawnLandmarks:
         return sums
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Return log weights, group by group of landmarks while acceptance is possible."""
+        """Return log weights, adding groups of landmarks while acceptance is possible."""
         from trigpoint._kernels.distances import add_in_order, repelling
 
         sums = np.zeros(len(points))
@@ -112,7 +112,7 @@ class DrawnLandmarks:
         return sums
 
     def _part(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return points, squared radii and last rows of some landmarks."""
+        """Return the points, squared radii and last rows of a range of landmarks."""
         part = slice(start, min(stop, self._count))
         return self._points[part], self._squared_radii[part], self._last_rows[part]
 
@@ -126,9 +126,9 @@ def lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
 
 
 class Screen:
-    """Upper bounds of the weights of all points, from the rounded distances of products.
+    """Upper bounds on the weights of all points, from distances computed by matrix products.
 
-    In high dimension, they rule out most proposals.
+    In high dimension, these bounds rule out most proposals.
     """
 
     def __init__(self, index: NeighborIndex, repulsion: LogFactors) -> None:
@@ -140,11 +140,11 @@ class Screen:
         assert landmarks.members is not None
         assert landmarks.bounds is not None
         for rows, bounds in zip(landmarks.members, landmarks.bounds, strict=True):
-            # The factor grows with the distance, so a bound of one gives a bound of the other.
+            # The factor increases with distance, so a bound on the distance bounds the factor.
             self._log_bounds[rows] += self._repulsion(bounds)
 
     def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Whether the logarithm of each row's weight may reach its threshold."""
+        """Return whether the log weight of each row may reach its threshold."""
         passed: np.ndarray = thresholds <= self._log_bounds[rows] + SUM_ROUNDING
         return passed
 
@@ -153,8 +153,9 @@ class Window:
     """Proposals from one set of weights, decided one by one.
 
     Several neighborhoods are searched at once. If the index can guess their radii, only proposals
-    that will probably be accepted are searched: if a neighborhood holds a twelfth of all points,
-    half of the searches would otherwise be wasted. A wrong guess costs time but changes no result.
+    that are likely to be accepted are searched. Otherwise, half of the searches would be wasted if
+    a neighborhood holds a twelfth of all points. A wrong guess costs time but does not change the
+    result.
     """
 
     def __init__(
@@ -169,7 +170,7 @@ class Window:
         self._index, self._m = index, m
         self._repulsion = drawn.repulsion
         self._size = len(rows)
-        # Proposals that may still be accepted, in order: their positions in the window, and data.
+        # Positions in the window, and data, of the proposals that may still be accepted, in order.
         self._places = passed
         self._rows, self._thresholds = rows[passed], thresholds[passed]
         self._points = index.take(self._rows)
@@ -177,7 +178,7 @@ class Window:
         self._among_first = np.arange(len(passed))
         self._keep_waiting()
         # In high dimension, lower bounds rule out most distances between proposals. They are
-        # computed once for the proposals that wait at first; `_among_first` indexes them.
+        # computed once, for the proposals that wait at the start, and indexed by `_among_first`.
         self._bounds: np.ndarray | None = None
         if self._points.shape[1] > TREE_MAX_DIMENSION and self.n_waiting:
             self._bounds = lower_bounds(self._points, self._points)
@@ -200,10 +201,10 @@ class Window:
     def run(
         self, wanted: int, rejections: int, queries_at_once: int, foreseen: int
     ) -> tuple[int, np.ndarray, Neighborhoods]:
-        """Decide until enough proposals are accepted, too many rejected, or none is left.
+        """Decide until enough proposals are accepted, too many are rejected, or none is left.
 
-        Returns the number of proposals decided, and the positions and neighborhoods of those
-        accepted.
+        Returns the number of proposals decided, and the positions and neighborhoods of the accepted
+        ones.
         """
         accepted: list[int] = []
         found = [Neighborhoods.none(self._points, self._m)]
@@ -223,7 +224,7 @@ class Window:
         return used, np.array(accepted, dtype=np.int64), Neighborhoods.joined(found)
 
     def _decide(self, wanted: int, end: int) -> list[int]:
-        """Accept in order while neighborhoods are known; return the positions accepted."""
+        """Accept in order while neighborhoods are known; return the accepted positions."""
         accepted: list[int] = []
         for i, place in enumerate(self._places.tolist()):
             if self._thresholds[i] > self._log_weights[i]:
@@ -235,7 +236,7 @@ class Window:
         return accepted
 
     def _repel(self, i: int, found: Neighborhoods, q: int) -> None:
-        """Let an accepted proposal repel those still waiting."""
+        """Lower the weights of waiting proposals around an accepted one."""
         from trigpoint._kernels.distances import squares_to
 
         near = np.arange(self.n_waiting)
@@ -262,7 +263,7 @@ class Window:
         self._known.update((int(self._places[i]), (found, q)) for q, i in enumerate(asked))
 
     def _likely(self, foreseen: int) -> np.ndarray:
-        """Return the first proposals that will probably be accepted."""
+        """Return the first proposals that are likely to be accepted."""
         first = np.arange(min(foreseen, self.n_waiting))
         places, points = self._places[first].tolist(), self._points[first]
         new = [i for i, place in enumerate(places) if place not in self._guesses]
@@ -271,7 +272,7 @@ class Window:
             return first
         self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
         log_weights = self._log_weights[first]
-        # Lower bounds, if there are any, are precise enough for a guess.
+        # Lower bounds, if available, are precise enough for a guess.
         bounds, among_first = self._bounds, self._among_first[first]
         if bounds is None:
             bounds, among_first = squared_distances(points, points), first

@@ -35,8 +35,8 @@ def make_swiss_roll(
     Parameters
     ----------
     n_samples : int
-        Number of points. They are generated in blocks, which takes only a few dozen megabytes of
-        temporary memory.
+        Number of points. They are generated in blocks, with only a few dozen megabytes of temporary
+        memory.
     noise : float
         Standard deviation of the Gaussian noise added to every coordinate, after scaling.
     sampling : {"arc-length", "angle"}
@@ -47,15 +47,15 @@ def make_swiss_roll(
     dtype : dtype
         Type of both arrays.
     random_state : int, RandomState, Generator or None
-        Seed. Position and noise use separate streams: changing `noise` does not change the
-        positions, and a smaller `n_samples` gives the first points of a larger one.
+        Seed. Positions and noise use separate random streams, so changing `noise` does not change
+        the positions. A smaller `n_samples` gives the first points of a larger sample.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 3)
         The points.
     intrinsic : ndarray of shape (n_samples, 2)
-        Arc length from the inner end, and height, of the noise-free points, both scaled.
+        Arc length from the inner end and height of the noise-free points, both scaled.
 
     References
     ----------
@@ -130,7 +130,7 @@ def make_fish_bowl(
     dtype : dtype
         Type of both arrays.
     random_state : int, RandomState, Generator or None
-        Seed, with separate streams for position and noise as in `make_swiss_roll`.
+        Seed, with separate random streams for positions and noise as in `make_swiss_roll`.
 
     Returns
     -------
@@ -191,8 +191,8 @@ def _angle(s: np.ndarray) -> np.ndarray:
     # Both t and t^2 / 2 bound the arc length from below, so the start lies above the root. The arc
     # length is convex, so every step descends toward the root without overshooting.
     t: np.ndarray = np.minimum(s, np.sqrt(2.0 * s))
-    # The start is at most 31% off, and four steps reduce that to rounding error. A convergence test
-    # would make points depend on others in the same block.
+    # The start is at most 31 % off, and four steps reduce that to rounding error. A convergence
+    # test would make points depend on others in the same block.
     for _ in range(4):
         t -= (_arc_length(t) - s) / np.sqrt(1.0 + t**2)
     return t

@@ -1,4 +1,4 @@
-"""Agreement of neighborhoods in the data and in an embedding, at all scales."""
+"""Agreement of neighborhoods of all sizes in the data and in an embedding."""
 
 from typing import Any
 
@@ -23,30 +23,32 @@ def neighborhood_agreement(
     """Agreement of neighborhoods of all sizes, with the most weight on small ones.
 
     Distances between points are measured along their nearest-neighbor graph. An unrolled Swiss roll
-    therefore agrees with the roll at all scales, while a projection of the roll does not.
+    therefore agrees with the original roll at all scales, whereas a projection of the roll does
+    not.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-        The points, or a sample of them: time and memory grow as n².
+        The points, or a sample of them, since time and memory grow as n².
     embedding : array-like of shape (n, l)
         Coordinates of the points in the embedding.
     n_neighbors : int or None, default=10
-        Number of neighbors in the graph, whose connected components are joined where they are
-        nearest. ``None`` uses straight-line distances instead.
+        Number of neighbors in the graph, whose connected components are joined by the shortest
+        bridges. ``None`` uses straight-line distances instead.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between the points of `X`; in the embedding it is always Euclidean.
+        Distance between the points of `X`. The distance in the embedding is always Euclidean.
 
     Returns
     -------
     agreement : float
-        1 if the distances from every point have the same order, about 0 for a random embedding.
+        1 if the distances from every point have the same order in the data and in the embedding;
+        about 0 for a random embedding.
 
     Notes
     -----
-    This is the area under the curve of R_NX(K) over log K. Q_NX(K) is the share of the K nearest
-    points that are among the K nearest in the embedding, and R_NX(K) rescales it so that a random
-    embedding scores 0.
+    This is the area under the curve of R_NX(K) over log K. Q_NX(K) is the fraction of the K nearest
+    points in the data that are among the K nearest in the embedding, and R_NX(K) rescales Q_NX(K)
+    so that a random embedding scores 0.
 
     References
     ----------
@@ -96,7 +98,7 @@ def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
 def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
     """Rank the other points by their distance from each point; ranks (n, n) start at 0.
 
-    Ties are ranked in the order of the points. Each point ranks itself last.
+    Ties are ranked in the order of the points. Each point is last in its own ranking.
     """
     n = len(distances)
     distances = distances.copy()
@@ -108,7 +110,7 @@ def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
 
 
 def agreement(ranks: np.ndarray, Y: np.ndarray) -> float:
-    """Compare `neighbor_ranks` of the points with neighborhoods in the coordinates `Y` (n, l)."""
+    """Return the agreement of `neighbor_ranks` of the points with the coordinates `Y` (n, l)."""
     n = len(ranks)
     Y = Y.astype(np.float64)
     # A point is among the K nearest of another in both spaces if neither rank exceeds K - 1.

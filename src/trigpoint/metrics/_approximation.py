@@ -1,4 +1,4 @@
-"""How well landmarks approximate a kernel."""
+"""Accuracy of kernel approximations from landmarks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,9 @@ from trigpoint.metrics._checks import as_landmarks, as_matrix
 def nystrom_error(X: Any, landmarks: Any, bandwidth: float, *, relative: bool = False) -> float:
     """Trace-norm error of the Nystrom approximation of the Gaussian kernel (equation 1).
 
-    ``tr(K) - tr(K_XJ pinv(K_JJ) K_JX)``, where J are the landmarks: the sum over all points of
-    the squared distance to the span of the landmarks, in the feature space of the kernel.
+    The error is ``tr(K) - tr(K_XJ pinv(K_JJ) K_JX)``, where J are the landmarks. It is the sum of
+    the squared distances of all points from the span of the landmarks, in the feature space of the
+    kernel.
 
     Parameters
     ----------
@@ -27,25 +28,27 @@ def nystrom_error(X: Any, landmarks: Any, bandwidth: float, *, relative: bool = 
     bandwidth : float
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     relative : bool, default=False
-        Divide by ``tr(K) = n``, so that the error ranges from 0 (exact) to 1 (nothing explained).
+        Whether to divide by ``tr(K) = n``, so that the error ranges from 0 (exact) to 1 (nothing
+        explained).
 
     Returns
     -------
     error : float
-        Nonnegative; exactly 0 if every row is a landmark.
+        Nonnegative error; exactly 0 if every row is a landmark.
 
     See Also
     --------
-    nystrom_factor : A factor of the approximation.
-    optimal_error : The smallest possible error of any approximation of the same rank.
+    nystrom_factor : Factor of the approximation.
+    optimal_error : Smallest error of any approximation of the same rank.
 
     Notes
     -----
-    Everything is computed in float64, in blocks of 16 MiB of the kernel matrix. The pseudo-inverse
-    comes from a Cholesky factorization of ``K_JJ`` with diagonal pivoting, truncated at a squared
+    Computations are in float64, in blocks of 16 MiB of the kernel matrix. The pseudo-inverse comes
+    from a Cholesky factorization of ``K_JJ`` with diagonal pivoting, truncated at a squared
     distance of 1e-15 from the span of the earlier landmarks (the kernel of a point with itself is
-    1). The rounding errors of eigenvalues would be relative to the largest eigenvalue, those of
-    pivots are relative to 1. The result is accurate to about six digits for condition numbers of
+    1).
+    Rounding errors of pivots are relative to 1, whereas those of eigenvalues would be relative to
+    the largest eigenvalue. The result is accurate to about six digits for condition numbers of
     ``K_JJ`` up to 1e13. Beyond 1e15, float64 cannot represent the whole span of crowded landmarks;
     the remainder is dropped, and the error is larger than in exact arithmetic.
 
@@ -74,10 +77,10 @@ def nystrom_error(X: Any, landmarks: Any, bandwidth: float, *, relative: bool = 
 def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
     """Factor F of the Nystrom approximation ``F F^T`` of the Gaussian kernel.
 
-    ``F F^T = K_XJ pinv(K_JJ) K_JX``, where J are the landmarks: rows of F are coordinates of the
-    points in the span of the landmarks, in the feature space of the kernel. Products with the
-    approximation, ``F (F^T v)``, and its leading eigenvectors, computed from the small ``F^T F``,
-    need no n x n matrix.
+    The factor satisfies ``F F^T = K_XJ pinv(K_JJ) K_JX``, where J are the landmarks. Rows of F are
+    coordinates of the points in the span of the landmarks, in the feature space of the kernel.
+    Products with the approximation, ``F (F^T v)``, and its leading eigenvectors, from the small
+    matrix ``F^T F``, do not need an n x n matrix.
 
     Parameters
     ----------
@@ -91,11 +94,12 @@ def nystrom_factor(X: Any, landmarks: Any, bandwidth: float) -> np.ndarray:
     Returns
     -------
     F : float64 ndarray of shape (n, r)
-        r is the numerical rank of ``K_JJ``: k, or less if landmarks coincide or nearly coincide.
+        Factor, where r is the numerical rank of ``K_JJ``, which is less than k if landmarks
+        coincide or nearly coincide.
 
     See Also
     --------
-    nystrom_error : The error of the approximation, ``n - (F**2).sum()``, without storing F.
+    nystrom_error : Error of the approximation, ``n - (F**2).sum()``, without storing F.
 
     Notes
     -----
@@ -123,8 +127,9 @@ def optimal_error(
 ) -> Any:
     """Smallest trace-norm error of any rank-`n_landmarks` approximation of the Gaussian kernel.
 
-    This is the sum of the remaining eigenvalues: no choice of landmarks has a smaller error. It
-    needs the whole n x n kernel matrix and O(n^3) time, so it is meant for a few thousand points.
+    This is the sum of the remaining eigenvalues, and no choice of landmarks has a smaller error.
+    The whole n x n kernel matrix and O(n^3) time are needed, so the function is meant for up to a
+    few thousand points.
 
     Parameters
     ----------
@@ -135,16 +140,16 @@ def optimal_error(
     n_landmarks : int or sequence of int
         Number of landmarks, from 0 to n. Several numbers cost no more than one.
     relative : bool, default=False
-        Divide by ``tr(K) = n``.
+        Whether to divide by ``tr(K) = n``.
 
     Returns
     -------
     error : float, or ndarray with one float for each of `n_landmarks`
-        Lower bound of the error.
+        Lower bound on the error.
 
     See Also
     --------
-    nystrom_error : The error of given landmarks.
+    nystrom_error : Error of given landmarks.
 
     Examples
     --------

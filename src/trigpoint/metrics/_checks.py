@@ -1,4 +1,4 @@
-"""Checks of the arguments of metrics."""
+"""Checks of the arguments of quality measures."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from trigpoint._common.words import counted
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
-    """Check an array of finite numbers with one point per row; `column` also allows 1-D arrays."""
+    """Return a finite array with one point per row; `column` also allows 1-D arrays."""
     if issparse(values):
         raise ParameterTypeError(
             f"{name} is sparse: pass a dense array, for example {name}.toarray()", name
@@ -42,7 +42,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             f"being row {np.argmin(finite)}: remove or fill in these values",
             name,
         )
-    # Only a full set of points can have too small a scale; a few may all be near the origin.
+    # Only complete sets of points are checked for a tiny scale; a few may all be near the origin.
     check_magnitude(array, name, may_be_tiny=name not in ("X", "embedding", "intrinsic"))
     return array
 
@@ -77,7 +77,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
 
 
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends of every undirected edge, the lower row first."""
+    """Return both ends of every undirected edge, lower landmarks first."""
     if not issparse(graph):
         graph = as_array(graph, "graph")
         if graph.dtype.kind not in "biuf" or graph.ndim != 2:

@@ -33,14 +33,14 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of `compare_methods`: several methods fitted to a sample of the points.
+    """Result of `compare_methods` for several methods fitted to a sample of the points.
 
     Attributes
     ----------
     attempts : tuple of Attempt
         Results, best first.
     failures : dict of str to str
-        Methods that could not be fitted, with the reason.
+        Reasons why methods could not be fitted, by method.
     pca_score : float
         Score of PCA with as many components, on the same points.
     rows : int64 ndarray of shape (r,)
@@ -80,6 +80,6 @@ class Comparison:
         return f"{self.attempts[0].method} keeps most, on {points}"
 
     def lines(self) -> dict[str, str]:
-        """Return the scores, and why methods could not be fitted, as text, by method."""
+        """Return scores, and reasons why methods could not be fitted, as text by method."""
         scores = self.scores | {"PCA, for comparison": self.pca_score}
         return {name: f"{score:.3f}" for name, score in scores.items()} | self.failures

@@ -22,15 +22,15 @@ def coverage_radius(
     landmarks : array-like of int of shape (k,), or of shape (k, d)
         Rows of `X`, or landmark points.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Straight-line distance between rows; ``"cosine"`` first scales rows to unit length.
+        Distance between points. ``"cosine"`` scales rows to unit length before taking the Euclidean
+        distance.
     quantile : float, default=1.0
-        From 0 to 1. Below 1, return this quantile of the distances instead of the largest, to
-        ignore outliers.
+        Quantile of the distances to return, from 0 to 1. Values below 1 ignore outliers.
 
     Returns
     -------
     radius : float
-        The largest distance, or the quantile.
+        Largest distance, or the quantile.
 
     Examples
     --------

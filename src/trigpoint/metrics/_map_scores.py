@@ -1,4 +1,4 @@
-"""Scores of an embedding against the data, from sampled rows compared with all rows."""
+"""Scores of an embedding against the data, from comparing sampled rows with all rows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,25 +20,25 @@ from trigpoint.metrics._checks import as_matrix, check_same_length
 
 _FEWEST = 4
 
-# Random pairs and triplets of rows whose distances are compared.
+# Number of random pairs and triplets of rows whose distances are compared.
 _PAIRS = 50_000
 
-# Bytes of squared distances from a group of rows to all rows, and of the rows multiplied at once.
+# Bytes of squared distances from a group of rows to all rows, and of rows to multiply at once.
 _GROUP_BYTES = 2**27
 _TILE_BYTES = 2**24
 
-# Rows from which the column medians are computed.
+# Number of rows to compute the column medians from.
 _MEDIAN_ROWS = 10_000
 
-# Up to this many columns, distances are computed from differences.
+# Number of columns up to which distances are computed from differences.
 _FEW_COLUMNS = 8
 
-# Squared distances below this share of the squared norms lose digits in a matrix product and are
-# computed again, from differences.
+# Squared distances below this fraction of the squared norms lose digits in a matrix product and are
+# recomputed from differences.
 _CANCELED = 1e-3
 
-# Bits of the fraction of a float64 that are rounded off, so that distances that differ by the
-# rounding of a product alone are equal. The other 30 resolve a billionth.
+# Number of bits of the mantissa of a float64 that are rounded off, so that distances that differ
+# only by the rounding of a product are equal. The remaining 30 bits resolve one part in a billion.
 _DROPPED_BITS = 22
 
 
@@ -51,21 +51,23 @@ class MapScores:
     n_neighbors : int
         Number of nearest neighbors that the first three scores consider.
     neighbors_preserved : float
-        Share of the nearest neighbors in the embedding that are nearest neighbors in the data.
+        Fraction of the nearest neighbors in the embedding that are nearest neighbors in the data.
     trustworthiness, continuity : float
-        1 if no row has wrong neighbors in the embedding, or misses true ones there; about 0.5 for
-        a random embedding. Wrong or missing neighbors count by how far away they are.
+        1 if no row has false neighbors (trustworthiness) or missing neighbors (continuity) in the
+        embedding; about 0.5 for a random embedding. Each false or missing neighbor is weighted by
+        its excess rank.
     curve : float64 ndarray of shape (n - 2,)
-        R_NX(K) for neighborhoods of K = 1, ..., n - 2 rows: the share of preserved neighbors,
+        R_NX(K) for neighborhoods of K = 1, ..., n - 2 rows: the fraction of preserved neighbors,
         rescaled so that a random embedding scores 0 and a perfect one 1. NaN where ties make all
         rows neighbors of each other.
     area : float
-        Mean of `curve` over log K, which gives the most weight to small neighborhoods.
+        Mean of `curve` over log K, which gives small neighborhoods the most weight.
     rank_correlation : float
-        Spearman's correlation of the distances of random pairs of rows.
+        Spearman correlation between distances in the data and in the embedding, over random pairs
+        of rows.
     triplets : float
-        Share of random triplets of rows of which the embedding orders the distances from the first
-        to the two others as the data does; 0.5 for a random embedding.
+        Fraction of random triplets of rows in which the distances from the first row to the two
+        others have the same order in the embedding and in the data; 0.5 for a random embedding.
     """
 
     n_neighbors: int
@@ -90,8 +92,8 @@ def map_scores(
 ) -> MapScores:
     """Score how well an embedding preserves neighborhoods and large distances.
 
-    A random sample of rows is compared with all rows, so the scores of a sample estimate those of
-    all rows, however many there are.
+    A random sample of rows is compared with all rows, so the scores estimate those of all rows for
+    data of any size.
 
     Parameters
     ----------
@@ -100,15 +102,15 @@ def map_scores(
     embedding : array-like of shape (n, l)
         Coordinates of the points in the embedding.
     n_neighbors : int, default=10
-        Number of nearest neighbors; less than half the number of points.
+        Number of nearest neighbors, less than half the number of points.
     n_queries : int or None, default=1000
-        Number of rows whose neighborhoods are compared; ``None`` compares those of all rows.
+        Number of rows whose neighborhoods are compared; ``None`` for all rows.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between the points of `X`; in the embedding it is always Euclidean.
+        Distance between the points of `X`. The distance in the embedding is always Euclidean.
     random_state : None, int, RandomState or Generator, default=0
         Seed for the sample.
     n_jobs : int or None, default=-1
-        Number of threads, which does not affect the result; -1 for all cores.
+        Number of threads; -1 for all cores. It does not affect the result.
 
     Returns
     -------
@@ -118,23 +120,23 @@ def map_scores(
 
     See Also
     --------
-    neighborhood_agreement : The area of a small sample, also with distances along the data.
-    procrustes_r2 : How well two embeddings agree.
+    neighborhood_agreement : Area for small samples, by default with distances along the data.
+    procrustes_r2 : Agreement of two embeddings.
 
     Notes
     -----
-    Equal distances never count by the order of the rows. In the data, all rows at the distance of
-    the k-th nearest are neighbors, and the rank of a row is one more than the number of nearer
-    rows. In the embedding, the order of equal distances is random, and scores are their expectation
-    over it. An embedding that collapses to a point therefore scores no better than a random one,
-    and copies of a row may be anywhere among each other.
+    Ties are never broken by the order of the rows. In the data, all rows at the distance of the
+    k-th nearest are neighbors, and the rank of a row is one more than the number of nearer rows. In
+    the embedding, ties are in random order, and scores are expectations over this order. An
+    embedding that collapses to a point therefore scores no better than a random one, and the order
+    of duplicate rows does not matter.
 
-    Trustworthiness and continuity are those of Venna and Kaski (2001). `curve` and `area` are R_NX
-    and its area of Lee, Peluffo-Ordóñez and Verleysen (2015), where the level of a random embedding
-    takes equal distances in the data into account.
+    Trustworthiness and continuity follow Venna and Kaski (2001). `curve` and `area` are R_NX and
+    its area as defined by Lee, Peluffo-Ordóñez and Verleysen (2015), except that the level of a
+    random embedding accounts for ties in the data.
 
-    Distances come from products in float64 about the column medians; where products lose digits,
-    from differences. Memory beyond the arrays is bounded by some hundred megabytes and a few
+    Distances come from float64 products centered at the column medians, or from differences where
+    products lose digits. Memory beyond the arrays is limited to some hundred megabytes and a few
     numbers per row and thread.
 
     Examples
@@ -176,10 +178,10 @@ def map_scores(
 
 
 def procrustes_r2(embedding: Any, other: Any) -> float:
-    """Share of the variance of one embedding that another explains.
+    """Fraction of the variance of one embedding that is explained by another.
 
-    The other embedding is moved, rotated, reflected and scaled to fit best (Procrustes analysis),
-    so the share is the same in both directions.
+    The other embedding is translated, rotated, reflected and scaled for the best fit (Procrustes
+    analysis). The result is symmetric in the two embeddings.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def procrustes_r2(embedding: Any, other: Any) -> float:
     Returns
     -------
     r2 : float
-        1 if the two have the same shape, near 0 for unrelated ones.
+        1 for embeddings of the same shape, near 0 for unrelated ones.
 
     Examples
     --------
@@ -218,8 +220,8 @@ def procrustes_r2(embedding: Any, other: Any) -> float:
 class _Sums(NamedTuple):
     """Sums over queries.
 
-    `shared` (n - 1,) has the preserved neighbors and `near` (n - 1,) the neighbors in the data, for
-    neighborhoods of 1, ..., n - 1 rows; `intruders` and `missing` have the excess ranks of wrong
+    `shared` (n - 1,) counts preserved neighbors and `near` (n - 1,) counts neighbors in the data,
+    for neighborhoods of 1, ..., n - 1 rows. `intruders` and `missing` sum the excess ranks of false
     and of missing neighbors.
     """
 
@@ -266,8 +268,8 @@ def _compared(in_x: np.ndarray, in_y: np.ndarray, k: int) -> _Sums:
     intruders = chosen[size:] @ (nearer_x[size:] + 1.0 - k)
     missing = _excess(nearer_y[:size], ties[:size], size).sum() * k / size
 
-    # Among the K nearest in the data from K = `nearer_x` + 1 on. In the embedding, from K =
-    # `nearer_y` + 1 on with a probability that grows to 1 in as many steps as there are ties.
+    # A row is among the K nearest in the data from K = `nearer_x` + 1 on. In the embedding, it is
+    # from K = `nearer_y` + 1 on, with a probability that grows to 1 in as many steps as ties.
     first = np.maximum(nearer_x, nearer_y) + 1
     last = nearer_y + ties
     jumps = np.bincount(first, np.minimum(1.0, (first - nearer_y) / ties), n + 2)
@@ -281,21 +283,21 @@ def _compared(in_x: np.ndarray, in_y: np.ndarray, k: int) -> _Sums:
 
 
 def _tie_groups(ascending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each value how many are less, and how many are equal, itself included."""
+    """Return for each value the number of smaller values and of equal values, including itself."""
     starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
     counts = np.diff(np.append(starts, len(ascending)))
     return np.repeat(starts, counts), np.repeat(counts, counts)
 
 
 def _excess(nearer: np.ndarray, ties: np.ndarray, size: int) -> np.ndarray:
-    """Expected excess over `size` of ranks that are random among ties."""
+    """Return the expected excess over `size` of ranks that are random among ties."""
     beyond = np.clip(nearer + ties - size, 0, ties)
-    # Ranks beyond `size` are as many consecutive numbers, the largest of which is known.
+    # Ranks beyond `size` are consecutive numbers, of which the count and the largest are known.
     return beyond * (nearer + ties - size - (beyond - 1) / 2) / ties
 
 
 def _rescaled(sums: _Sums, n_queries: int) -> np.ndarray:
-    """R_NX(K) for K = 1, ..., n - 2; NaN where no embedding can do better than chance."""
+    """Return R_NX(K) for K = 1, ..., n - 2, and NaN where nothing can be better than chance."""
     n_others = len(sums.shared)
     shares = sums.shared[:-1] / (n_queries * np.arange(1, n_others))
     chance = sums.near[:-1] / (n_queries * n_others)
@@ -312,17 +314,17 @@ def _area(curve: np.ndarray) -> float:
 
 
 class _Squares:
-    """Squared distances from some rows to all."""
+    """Squared distances from some rows to all rows."""
 
     def __init__(self, points: np.ndarray) -> None:
         self.points = points
         step = -(-len(points) // _MEDIAN_ROWS)
-        # One distant row must not take the digits of all others, as it would with the mean.
+        # Use the median, since with the mean, one distant row would cost all others precision.
         self.center = np.median(points[::step].astype(np.float64), axis=0)
         self.tiles = list(row_blocks(len(points), block_rows(8 * points.shape[1], _TILE_BYTES)))
 
     def __call__(self, rows: np.ndarray, n_threads: int) -> np.ndarray:
-        """Return squared distances (b, n), in which rounding breaks no ties."""
+        """Return squared distances (b, n), rounded so that rounding errors do not break ties."""
         found = np.empty((len(rows), len(self.points)))
         queries = self._away(rows)
         fill = self._from_differences if queries.shape[1] <= _FEW_COLUMNS else self._from_products
@@ -352,9 +354,10 @@ class _Squares:
 
 
 def _of_pairs(X: np.ndarray, Y: np.ndarray, parts: np.ndarray) -> tuple[float, float]:
-    """Rank correlation of distances, and the share of triplets in the same order.
+    """Return the rank correlation of distances, and the fraction of triplets in the same order.
 
-    `parts` (3, m) are rows: distances are those from the first to the second and to the third.
+    `parts` (3, m) holds row numbers. Distances are measured from the first row of a triplet to the
+    second and to the third.
     """
     from scipy.stats import rankdata
 

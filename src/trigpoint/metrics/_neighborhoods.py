@@ -8,16 +8,16 @@ from trigpoint._common.checks import check_count
 from trigpoint._neighbors.nearest import nearest
 from trigpoint.metrics._checks import as_edges, as_matrix
 
-# Distances on the manifold that differ by less than this count as equal, so that rounding errors
+# Relative difference below which distances on the manifold count as equal, so that rounding errors
 # do not decide between tied neighbors, as on a grid.
 _TIE = 1e-9
 
 
 def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
-    """Share of the edges of a landmark graph that are shortcuts across the manifold.
+    """Fraction of the edges of a landmark graph that are shortcuts across the manifold.
 
-    An edge is a shortcut if it is longer on the manifold than twice the distance from either
-    of its ends to that end's `n_neighbors`-th nearest landmark on the manifold.
+    An edge is a shortcut if its length on the manifold is more than twice the distance, also on the
+    manifold, from each of its ends to the `n_neighbors`-th nearest landmark of that end.
 
     Parameters
     ----------
@@ -25,18 +25,18 @@ def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
         The graph. Every stored off-diagonal entry is an edge (in a dense array, every nonzero one).
         An edge counts once, whether it is stored in one direction or in both.
     intrinsic : array-like of shape (k, q) or (k,)
-        True coordinates of the landmarks on the manifold, in which it is flat.
+        True coordinates of the landmarks, in which the manifold is flat.
     n_neighbors : int
         Rank of the neighbor that sets the distance scale, not counting the landmark itself.
 
     Returns
     -------
     rate : float
-        From 0 to 1.
+        Fraction from 0 to 1.
 
     See Also
     --------
-    neighbor_recall : Measures the opposite error, unlinked neighbors.
+    neighbor_recall : Measure of the opposite error, unlinked neighbors.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
 
 def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
-    """Share of the nearest landmarks on the manifold that the graph links.
+    """Fraction of the nearest landmarks on the manifold that are linked in the graph.
 
     Parameters
     ----------
@@ -64,19 +64,19 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
         The graph. Every stored off-diagonal entry is an undirected edge (in a dense array, every
         nonzero one).
     intrinsic : array-like of shape (k, q) or (k,)
-        True coordinates of the landmarks on the manifold, in which it is flat.
+        True coordinates of the landmarks, in which the manifold is flat.
     n_neighbors : int
-        Number of nearest landmarks to which each landmark should be linked. Any of those that tie
-        for the last rank counts.
+        Number of nearest landmarks to which each landmark should be linked. Landmarks that tie for
+        the last rank are interchangeable.
 
     Returns
     -------
     recall : float
-        From 0 to 1.
+        Fraction from 0 to 1.
 
     See Also
     --------
-    shortcut_rate : Measures the opposite error, edges that should not exist.
+    shortcut_rate : Measure of the opposite error, edges that should not exist.
 
     Examples
     --------
@@ -109,5 +109,5 @@ def _ranked_distances(u: np.ndarray, n_neighbors: Any) -> np.ndarray:
     """Return distances from each landmark to its `n_neighbors` nearest others, ascending."""
     k = len(u)
     m = check_count("n_neighbors", n_neighbors, high=k - 1, why=f"there are {k} landmarks")
-    # The first neighbor is the landmark itself, or one that coincides with it.
+    # The first neighbor is the landmark itself, or a landmark that coincides with it.
     return np.sort(nearest(u, u, m + 1)[0], axis=1)[:, 1:]

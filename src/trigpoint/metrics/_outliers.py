@@ -6,13 +6,13 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Number of sampled points to which distances are measured, for tree search and for brute force, and
-# rank of the neighbor that counts: the third, so that two nearby outliers do not hide an outlier.
+# Number of sampled points to measure distances to, for tree search and for brute force, and rank of
+# the neighbor to measure. With the third neighbor, two nearby outliers do not hide an outlier.
 _SAMPLE = 1000
 _PRODUCT_SAMPLE = 250
 _NEIGHBOR = 3
 
-# Outliers are more than FACTOR times as far from the others as a share SHARE of the rows.
+# Outliers are more than FACTOR times farther from the others than a fraction SHARE of the rows.
 FACTOR = 4.0
 SHARE = 0.99
 
@@ -20,10 +20,10 @@ SHARE = 0.99
 def outlying_rows(X: np.ndarray) -> np.ndarray:
     """Return the rows that lie far from all others, in ascending order.
 
-    A row's distance from the others is the distance to the third nearest of 1,000 random points, or
-    of 250 for more than 15 columns. Outliers are rows more than 4 times as far as 99% of the rows,
-    a threshold that adapts to varying density. The result depends only on the points `X` (n, d),
-    not on a seed.
+    The distance of a row from the others is the distance to the third nearest of 1,000 random
+    points, or of 250 if there are more than 15 columns. Outliers are more than 4 times farther than
+    99 % of the rows, a threshold that adapts to varying density. The result depends only on the
+    points `X` (n, d), not on a seed.
     """
     n, d = X.shape
     size = _SAMPLE if d <= TREE_MAX_DIMENSION else _PRODUCT_SAMPLE

@@ -11,18 +11,18 @@ from scipy.spatial.distance import cdist
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
 NEAREST = 10
-# Size of the wider neighborhoods, as a share of the points.
+# Size of the wider neighborhoods, as a fraction of the points.
 WIDE = 0.01
 
-# Up to this many columns, distances computed from differences are as fast as from matrix products,
-# and exact.
+# Number of columns up to which distances from differences are as fast as from matrix products, and
+# more accurate.
 _FEW_COLUMNS = 32
 
 # Squared distances below this, relative to the squared radius of the cloud, count as zero, because
 # coordinates of duplicates differ by rounding.
 _COINCIDE = 1e-12
 
-# Rows from which principal components are computed: a minimum, and a number per column.
+# Number of rows to compute principal components from, as a minimum and per column.
 _PCA_ROWS = 2_000
 _PCA_ROWS_PER_COLUMN = 2
 
@@ -32,7 +32,7 @@ _BLOCK_BYTES = 2**22
 
 @dataclass(frozen=True)
 class Preserved:
-    """Neighborhoods of a sample that an embedding preserves; fields are documented in `Quality`."""
+    """Preserved neighborhoods of a sample; see `Quality` for the fields."""
 
     n_neighbors: int
     n_wide: int
@@ -51,8 +51,8 @@ def compare_neighborhoods(
 ) -> Preserved:
     """Compare the neighborhoods of the first `n_queries` points of a sample in `X` and `Y`.
 
-    The points `X` (r, d) are in random order, because ties go to earlier points, and `Y` (r, l) are
-    their coordinates in the embedding.
+    The points `X` (r, d) must be in random order, because ties go to earlier points. `Y` (r, l) are
+    the coordinates of the points in the embedding.
 
     Notes
     -----
@@ -101,7 +101,7 @@ def compare_neighborhoods(
 
 
 def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:
-    """Project centered points onto their leading principal axes, or onto all if there are fewer."""
+    """Project centered points onto their leading principal axes, at most all of them."""
     r, d = X.shape
     if n_components >= d:
         return X
@@ -163,7 +163,7 @@ def _figures(
 
 
 def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
-    """Return the columns (b, m) of the smallest entries in each row; ties go to lower columns."""
+    """Return the columns (b, m) of the smallest entries of each row; ties go to lower columns."""
     farthest = np.partition(squares, m - 1, axis=1)[:, m - 1 : m]
     near = squares <= farthest
     # Ties for the last rank go to lower columns.
@@ -198,12 +198,12 @@ def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.nd
 def _inverse_dimension(squares: np.ndarray) -> np.ndarray:
     """Estimate the inverse local dimension (b,) from ascending squares; NaN if the first is 0."""
     squares = np.where(squares[:, :1] > 0, squares, np.nan).astype(np.float64)
-    # Halved because these are logarithms of squared, not plain, distance ratios.
+    # Halve, because these are logarithms of ratios of squared distances.
     return np.asarray(np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2)
 
 
 def _distortion(squares: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the share of nearest queries that each point loses, from squares (2, q, r)."""
+    """Return the fraction of its nearest queries that each point loses, from squares (2, q, r)."""
     n_queries, r = squares.shape[1:]
     m = min(NEAREST, n_queries - 1)
     lost = np.empty(r, dtype=np.float32)

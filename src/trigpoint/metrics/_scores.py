@@ -1,4 +1,4 @@
-"""Scores for the labels and true coordinates that an embedding preserves."""
+"""Scores of an embedding by labels and by true coordinates."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def knn_accuracy(
     Returns
     -------
     accuracy : float
-        Share of test points whose label is predicted correctly.
+        Fraction of test points whose label is predicted correctly.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def knn_accuracy(
 
 
 def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1) -> np.ndarray:
-    """Predict labels (t,) from nearest neighbors, with the parameters of `knn_accuracy`."""
+    """Predict labels (t,) from nearest neighbors; see `knn_accuracy` for the parameters."""
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
         raise ParameterValueError(
@@ -90,19 +90,19 @@ def coordinate_recovery(
     """Accuracy with which each intrinsic coordinate is predicted from the embedding.
 
     Each half of the points predicts the intrinsic coordinates of the other half, as the mean over
-    the nearest neighbors in the embedding. Bending or stretching the manifold does not change the
-    score; only losing the coordinate does.
+    nearest neighbors in the embedding. Bending or stretching the manifold does not lower the score;
+    only losing the coordinate does.
 
     Parameters
     ----------
     embedding : array-like of shape (n, l) or (n,)
-        Embedded points. Each axis is scaled to unit variance first.
+        Embedded points. Each axis is first scaled to unit variance.
     intrinsic : array-like of shape (n, q) or (n,)
         True coordinates of the points on the manifold.
     n_neighbors : int, default=10
         Number of neighbors used for each prediction.
     max_points : int, default=20,000
-        If there are more points, a random sample of this size is used.
+        Maximum number of points. If there are more, a random sample of this size is used.
     random_state : None, int, RandomState or Generator, default=0
         Seed for sampling and for splitting into halves.
 
@@ -113,7 +113,7 @@ def coordinate_recovery(
 
     Examples
     --------
-    A curve that preserves the first coordinate and loses the second.
+    This curve preserves the first coordinate and loses the second.
 
     >>> import numpy as np
     >>> u = np.random.default_rng(0).random((2000, 2))

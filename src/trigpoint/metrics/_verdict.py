@@ -1,11 +1,12 @@
 """Grade of an embedding, the change most likely to improve it, and a sentence that states both.
 
-The grade compares the share of neighbors preserved, corrected for chance, with what can be
-expected. With as many coordinates as the local dimension of the points, all neighbors can be
-preserved; with fewer coordinates, the square root of the ratio is expected. In two dimensions,
-t-SNE, which is designed to preserve neighbors, reached 0.88 of that on 700 cells of 45 dimensions,
-0.94 on a table of 30 columns, 1.0 on 698 faces and 1.2 on 1,500 digits; PCA reached 0.2 to 0.5. An
-embedding that preserves clearly less than PCA with as many components is graded one step lower.
+The grade compares the fraction of neighbors preserved, corrected for chance, with an expected
+fraction. With as many coordinates as the local dimension of the points, all neighbors can be
+preserved; with fewer coordinates, the expected fraction is the square root of the ratio. In two
+dimensions, t-SNE, which is designed to preserve neighbors, reached 0.88 of the expectation on 700
+cells of 45 dimensions, 0.94 on a table of 30 columns, 1.0 on 698 faces and 1.2 on 1,500 digits; PCA
+reached 0.2 to 0.5. An embedding that preserves clearly less than PCA with the same number of
+components is graded one step lower.
 """
 
 import math
@@ -15,41 +16,41 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
-# Smallest share of the expected neighbors for each grade.
+# Minimum score for each grade.
 GRADES = {"excellent": 0.75, "good": 0.5, "fair": 1 / 3, "poor": 0.0}
 
 _EXPECTED_POWER = 0.5
 
-# PCA is better if it preserves this much more, both by difference and by ratio. Smaller differences
-# are noise, or do not justify changing the method.
+# PCA is better if it preserves more neighbors by at least this difference and this ratio. Smaller
+# differences are noise, or do not justify changing the method.
 _PCA_MORE, _PCA_TIMES = 0.01, 1.1
 
-# Up to this many coordinates, redundant ones should be skipped, and an extension over all landmarks
-# loses more than it gains.
+# Number of coordinates up to which redundant ones should be skipped, and an extension over all
+# landmarks loses more than it gains.
 _FEW_COORDINATES = 3
-# Suggest another graph above this share of suspected shortcuts.
+# Fraction of suspected shortcuts above which another graph is suggested.
 _SHORTCUT_SHARE = 0.01
-# With fewer neighbors than this, graphs split into several connected components.
+# Number of neighbors below which graphs split into several connected components.
 _FEW_NEIGHBORS = 7
-# By default, maps lay out all rows up to this number; suggest it up to this number, which takes
-# minutes.
+# Number of rows up to which maps lay out all rows by default, and up to which a layout of all rows
+# is suggested, although it takes minutes.
 _LAID_OUT, _MOST_LAID_OUT = 400_000, 1_000_000
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
-    """Return neighbors preserved above chance, relative to what is expected; may exceed 1."""
+    """Return neighbors preserved above chance, relative to the expectation; may exceed 1."""
     kept = quality.neighbors_kept if kept is None else kept
     chance = quality.n_neighbors / (quality.n_sampled - 1)
     above = (kept - chance) / (1 - chance)
-    # The dimension is NaN if most points coincide; all neighbors are expected then.
+    # The dimension is NaN if most points coincide, in which case all neighbors are expected.
     share = quality.n_components / quality.dimension if quality.dimension > 0 else 1.0
     return max(0.0, above / min(1.0, share) ** _EXPECTED_POWER)
 
 
 def pca_is_better(quality: "Quality") -> bool:
-    """Return whether PCA with as many components preserves clearly more neighbors.
+    """Return whether PCA with the same number of components preserves clearly more neighbors.
 
-    PCA with as many components as columns preserves everything, so it is not considered better.
+    PCA with as many components as columns preserves everything, so it does not count as better.
     """
     if quality.n_components >= quality.n_features:
         return False
@@ -69,7 +70,7 @@ def _word(share: float) -> str:
 
 
 class Remedy(NamedTuple):
-    """A condition on the quality, and the change that it calls for, with the exact parameter."""
+    """Condition on the quality, and the change to suggest, with the exact parameter."""
 
     applies: Callable[["Quality"], bool]
     change: Callable[["Quality"], str]
@@ -96,7 +97,7 @@ def _many_shortcuts(quality: "Quality") -> bool:
 
 
 def _interpolates(quality: "Quality") -> bool:
-    """Return whether a map was laid out for some of the rows only."""
+    """Return whether only some of the rows were laid out in a map."""
     landmarks = quality.parameters.get("landmarks")
     if "init" not in quality.parameters or (isinstance(landmarks, str) and landmarks == "all"):
         return False
@@ -112,13 +113,13 @@ def _principal(quality: "Quality") -> str:
 
 # The verdict names the first remedy that applies. Nothing else depends on the order.
 REMEDIES: Sequence[Remedy] = (
-    # The points are nearly flat.
+    # The points are close to a plane.
     Remedy(
         lambda q: pca_is_better(q) and score(q, q.pca_kept) >= GRADES["good"],
         _principal,
     ),
-    # If the first coordinate distinguishes connected components, all others are functions of it,
-    # and skipping them did not help.
+    # With several connected components, the first coordinate distinguishes them, and all others are
+    # functions of it; skipping these did not help.
     Remedy(
         lambda q: (
             bool(q.redundant)
@@ -146,8 +147,8 @@ REMEDIES: Sequence[Remedy] = (
         lambda q: _many_shortcuts(q) and _neighbors(q) > _FEW_NEIGHBORS,
         lambda q: f"graph=KNNGraph({max(_FEW_NEIGHBORS, _neighbors(q) // 2)})",
     ),
-    # On all of 22 data sets of more than two local dimensions, the map was the best 2-D embedding;
-    # on most surfaces, Isomap was.
+    # The map was the best 2-D embedding on all 22 data sets with more than two local dimensions;
+    # Isomap was the best on most surfaces.
     Remedy(
         lambda q: (
             _below("excellent", q)
@@ -187,7 +188,7 @@ REMEDIES: Sequence[Remedy] = (
 
 
 def remedy_for(quality: "Quality") -> str:
-    """Return the first remedy that applies; empty if none does."""
+    """Return the change of the first remedy that applies, or an empty string."""
     for remedy in REMEDIES:
         if remedy.applies(quality):
             return remedy.change(quality)
@@ -195,7 +196,7 @@ def remedy_for(quality: "Quality") -> str:
 
 
 def verdict_on(quality: "Quality") -> str:
-    """Say in one sentence how good the embedding is and which change would most likely help."""
+    """Describe the embedding's quality and the change most likely to help, in one sentence."""
     by_pca = f"PCA of the same dimension keeps {_percent(quality.pca_kept)}"
     clauses = [
         f"{quality.grade.capitalize()}: {_percent(quality.neighbors_kept)} of the nearest "

@@ -1,4 +1,4 @@
-"""Inverse of the landmarks' kernel matrix, as landmarks are exchanged or moved."""
+"""Inverse of the landmarks' kernel matrix, updated as landmarks are exchanged or moved."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
@@ -11,34 +11,35 @@ from trigpoint._numerics.gaussian import Kernel
 
 Result = TypeVar("Result")
 
-# Bytes of rows processed at once. Fixed, so that sums do not depend on the number of threads.
+# Bytes of rows to process at once, fixed so that sums do not depend on the number of threads.
 _PART_BYTES = 4 * 2**20
 
-# If a landmark's variance given the others is less than this fraction of its variance, predictions
-# by the inverse are corrected once: their error is about eps divided by that fraction.
+# If the conditional variance of a landmark given the others is less than this fraction of its
+# variance, predictions from the inverse get one step of iterative refinement, since their error is
+# about eps divided by the fraction.
 _DELICATE = 1e-4
 
-# If the fraction is less than this, predictions are noise.
+# Fraction below which predictions are noise.
 SINGULAR = 1e-11
 
 
 class Tables(NamedTuple):
-    """Tables of b landmarks and c candidates, see `_kernels.pivoting`."""
+    """Tables of b landmarks and c candidates; see `_kernels.pivoting`."""
 
     A: np.ndarray  # (b + c, b + c).
     H: np.ndarray  # (b + c, b + c).
     weights: np.ndarray  # Weights (k, c) with which the landmarks predict the candidates.
-    # Residuals (s, c) of the candidates' kernel functions at the measured points, if kept.
+    # Residuals (s, c), at the measured points, of the candidates' kernel functions, if kept.
     residuals: np.ndarray
 
 
 class ExchangeableInverse:
     """Inverse of the landmarks' kernel matrix, with predictions at measured points.
 
-    The trace error is measured at `points` (s, d), for a kernel of diagonal 1. `landmarks` (k, d)
-    are the current ones, and `unexplained` (s,) is the variance of each measured point given the
-    initial ones: its share of the trace error. Raises LinAlgError if the kernel matrix of the
-    landmarks is numerically singular.
+    The trace error is measured at `points` (s, d), for a kernel with diagonal 1. `landmarks` (k, d)
+    are the current landmarks. `unexplained` (s,) is the conditional variance of each measured point
+    given the initial landmarks, which is its contribution to the trace error. Raises LinAlgError if
+    the kernel matrix of the landmarks is numerically singular.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class ExchangeableInverse:
             pass
 
     def _set_inverse(self, inverse: np.ndarray) -> float:
-        """Set the inverse; return the smallest unexplained fraction of a landmark's variance."""
+        """Set the inverse; return the smallest conditional fraction of a landmark's variance."""
         self._inverse = (inverse + inverse.T) / 2
         least = float(1 / (self._inverse.diagonal() * self._matrix.diagonal()).max())
         self._delicate = least < _DELICATE
@@ -82,8 +83,8 @@ class ExchangeableInverse:
     def tables(self, slots: np.ndarray, candidates: np.ndarray, *, keep: bool = False) -> Tables:
         """Return tables of the landmarks in `slots` and of some candidates.
 
-        With `keep`, they can be passed to `exchange`, and store one number per measured point and
-        candidate.
+        With `keep`, the tables also store one number per measured point and candidate, and can be
+        passed to `exchange`.
         """
         b, c = len(slots), len(candidates)
         kernel = self._kernel(candidates, self.landmarks)
@@ -114,8 +115,8 @@ class ExchangeableInverse:
     ) -> None:
         """Replace landmarks by candidates.
 
-        `tables` were kept for `slots` and `candidates` before the exchange; each of the `pairs`
-        (p, 2) is a position in `slots` and one in `candidates`.
+        `tables` come from a call of `tables` for `slots` and `candidates` with `keep`; each of the
+        `pairs` (p, 2) holds a position in `slots` and one in `candidates`.
         """
         out, into = slots[pairs[:, 0]], pairs[:, 1]
         places = np.concatenate([pairs[:, 0], len(slots) + into])
@@ -144,10 +145,10 @@ class ExchangeableInverse:
 def trace_error(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> tuple[float, np.ndarray]:
-    """Return the trace error at `points` (s, d), and its gradient (k, d) by the landmarks.
+    """Return the trace error at `points` (s, d), and its gradient (k, d) in the landmarks.
 
-    With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
-    ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
+    With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the differential of the
+    error is ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
     """
     K = kernel(landmarks, landmarks)
     inverse = _inverse(K)

@@ -1,7 +1,7 @@
 """Cholesky factor that grows as landmarks are added.
 
-With ``K_JJ = L L'``, the landmarks J explain ``F'F`` of the kernel, where the columns of
-``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` stores only L and computes columns on
+With ``K_JJ = L L'``, the landmarks J explain the part ``F'F`` of the kernel, where
+``F = L^-1 K_JX`` has one column per point. `LandmarkFactor` stores only L and computes columns on
 demand.
 """
 
@@ -16,25 +16,25 @@ from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
 
-# Residuals below this fraction of a point's variance are rounding error. Entries of the kernel are
-# accurate to about 1e-13, and so were residuals from nearly singular factors.
+# Residuals below this fraction of a point's variance are rounding error. Entries of the kernel, and
+# residuals from nearly singular factors, are accurate to about 1e-13.
 ROUNDING = 1e-12
 
-# A landmark is left out if its squared distance, in the feature space of the kernel, from the span
-# of the others is below this. Smaller distances are noise: this is a few rounding errors of 1.
+# Squared distance of a landmark from the span of the others, in the feature space of the kernel,
+# below which it is left out. Smaller distances are noise, a few times the rounding error of 1.
 _SPAN_CUTOFF = 1e-15
 
-# Rows of the factor solved for at once.
+# Number of rows of the factor to solve for at once.
 _PANEL = 128
 
-# Bytes and minimum number of kernel columns per thread and step: enough for fast products, few
-# enough for the caches. Rounding depends on it, so it must not depend on the number of threads.
+# Bytes and minimum number of kernel columns per thread and step, enough for fast products but small
+# enough for the caches. The size affects rounding, so it must not depend on the number of threads.
 _PART_BYTES = 2**21
 _PART_COLUMNS = 256
 
 
 class LandmarkFactor:
-    """The factor L of the landmarks' kernel matrix; columns of ``L^-1 K_JX`` on demand.
+    """Factor L of the landmarks' kernel matrix, with columns of ``L^-1 K_JX`` on demand.
 
     The kernel is Gaussian, and there are at most `most` landmarks with `n_columns` coordinates.
     """
@@ -78,10 +78,10 @@ class LandmarkFactor:
 
 
 class TriangularFactor:
-    """A lower triangular matrix that grows by rows, and solves by matrix products only.
+    """Lower triangular matrix that grows by rows and solves with matrix products only.
 
     SciPy's solvers hold the interpreter lock, so threads would wait for each other. Products with
-    the inverses of small blocks on the diagonal do not, and are twice as fast.
+    the inverses of small diagonal blocks release the lock and are twice as fast.
     """
 
     def __init__(self, size: int) -> None:
@@ -110,17 +110,17 @@ class TriangularFactor:
 def nystrom_rows(
     X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of rows of `X`, and their columns (r, b) of ``F'``.
+    """Yield blocks of rows of `X`, and the columns (r, b) of ``F'`` that belong to them.
 
-    ``FF'`` is the Nystrom approximation of the kernel. Everything is in float64, from a factor with
-    diagonal pivoting, which leaves out redundant landmarks.
+    ``FF'`` is the Nystrom approximation of the kernel. All computations are in float64, with a
+    pivoted Cholesky factor that leaves out redundant landmarks.
     """
     basis, factor = independent_landmarks(landmarks, bandwidth)
     for block in row_blocks(len(X), block_rows(8 * len(basis), BLOCK_BYTES)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution is more
-        # accurate than the condition number suggests.
+        # Solve by substitution, which, with pivoting, is more accurate than the condition number
+        # suggests, rather than with inverses of blocks as in `TriangularFactor`.
         yield (
             block,
             solve_triangular(factor, kernel.T, trans="T", overwrite_b=True, check_finite=False),
@@ -130,9 +130,9 @@ def nystrom_rows(
 def unexplained_variances(
     X: np.ndarray, landmarks: np.ndarray, bandwidth: float
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
+    """Yield blocks of rows of `X`, and the variance of each point conditional on the landmarks.
 
-    The variance of a point is its share of the trace error.
+    The variance of a point is its contribution to the trace error.
     """
     for block, explained in nystrom_rows(X, landmarks, bandwidth):
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
@@ -141,7 +141,7 @@ def unexplained_variances(
 def independent_landmarks(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
     """Return landmarks that are linearly independent, and the upper factor of their kernel."""
     points = points.astype(np.float64, copy=False)
-    # Distances by differences, since nearly all digits cancel in the smallest pivots.
+    # Compute distances from differences, since nearly all digits cancel in the smallest pivots.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
     factor, order, rank, _ = dpstrf(kernel, tol=_SPAN_CUTOFF)
     return points[order[:rank] - 1], np.asfortranarray(factor[:rank, :rank])

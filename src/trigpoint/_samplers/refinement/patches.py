@@ -7,12 +7,12 @@ import numpy as np
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import take_rows
 
-# Landmarks per patch, on average and at most. Larger patches would find more worthwhile exchanges,
-# but their tables would not fit in the cache.
+# Average and maximum number of landmarks per patch. Larger patches would find more worthwhile
+# exchanges, but their tables would not fit in the cache.
 _TOGETHER = 32
 MOST_TOGETHER = 160
 
-# Candidates per landmark; more, up to a total, if one table holds them all.
+# Candidates per landmark. There are more, up to a total, if one table holds them all.
 _CANDIDATES = 4
 _CANDIDATES_OF_FEW = 8
 ENOUGH_CANDIDATES = 640
@@ -22,10 +22,10 @@ ENOUGH_CANDIDATES = 640
 class Patch:
     """Landmarks that are refined together."""
 
-    slots: np.ndarray  # Numbers of the landmarks.
-    candidates: np.ndarray  # Rows of the points they may be exchanged for.
+    slots: np.ndarray  # Indices of the landmarks.
+    candidates: np.ndarray  # Rows of the points that they may be exchanged for.
     places: np.ndarray  # Coordinates of the candidates, float64.
-    points: np.ndarray  # Numbers of the measured points in the patch.
+    points: np.ndarray  # Indices of the measured points in the patch.
 
 
 def draw_patches(
@@ -36,10 +36,10 @@ def draw_patches(
     rng: np.random.Generator,
     n_threads: int,
 ) -> list[Patch]:
-    """Divide space around random points into patches, each with landmarks and new candidates.
+    """Partition space around random points into patches, each with landmarks and new candidates.
 
-    The division does not depend on the landmarks (k, d), and all points `X` (n, d) are equally
-    likely to be candidates, except for the `excluded` rows, in ascending order. The error is
+    The partition does not depend on the landmarks (k, d). All points `X` (n, d) are equally likely
+    to become candidates, except for the `excluded` rows, which are in ascending order. The error is
     measured at `points` (s, d).
     """
     n, k = X.shape[0], len(landmarks)
@@ -65,7 +65,7 @@ def draw_patches(
 
 
 def draw_rows(n: int, size: int, excluded: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw up to `size` distinct rows out of `n` that are not `excluded`."""
+    """Draw up to `size` distinct rows from `n` that are not `excluded`."""
     if n <= 4 * (size + len(excluded)):
         rows = np.delete(np.arange(n), excluded)
     else:
@@ -81,6 +81,6 @@ def _at_most(size: int, members: np.ndarray, rng: np.random.Generator) -> np.nda
 
 
 def _grouped(labels: np.ndarray, n_groups: int) -> list[np.ndarray]:
-    """Return the member numbers of each group."""
+    """Return the indices of the members of each group."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.searchsorted(labels[order], np.arange(1, n_groups)))

@@ -1,4 +1,4 @@
-"""Sweeps of exchanges, over all landmarks at once or patch by patch."""
+"""Sweeps of exchanges over all landmarks at once, or patch by patch."""
 
 import logging
 from dataclasses import dataclass
@@ -26,35 +26,35 @@ from trigpoint._samplers.refinement.patches import (
 
 logger = logging.getLogger(__name__)
 
-# Iterations for moving landmarks. More of them gained less than 1 % on images and surfaces.
+# Number of iterations for moving landmarks. More gained less than 1 % on images and surfaces.
 _STEPS = 20
 
-# Measured points per landmark; most numbers stored for measured points; how many are cheap to
-# store, which allows more points if landmarks are few; and fewest points per landmark, below which
-# the landmarks would overfit them.
+# Measured points per landmark; maximum count of numbers stored for measured points; count that is
+# cheap to store, which allows more points if there are few landmarks; and minimum number of
+# measured points per landmark, below which landmarks would overfit them.
 _MEASURED = 24
 _NUMBERS_HELD = 2**27
 _NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
 
-# Landmarks whose variance given the others is below this are replaced before the first sweep, in at
-# most this many rounds.
+# Conditional variance given the other landmarks below which a landmark is replaced before the first
+# sweep, and maximum number of rounds of replacement.
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
 # Work is local if the kernel reaches fewer than one in this many landmarks from a patch.
 _LOCAL_FROM = 3
 
-# Reach of the kernel in bandwidths: for points whose error an exchange may change, and for
-# landmarks that contribute to predicting them.
+# Range of the kernel in bandwidths, for points whose error an exchange may change, and for
+# landmarks that contribute to the prediction of these points.
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
-# An exchange must lower the error by this fraction of a landmark's share.
+# An exchange must lower the error by this fraction of the error per landmark.
 _WORTHWHILE = 1e-2
 
-# Without a given number, sweeps end when two lower the error by less than this fraction; the second
-# value is for few landmarks, whose sweeps are cheap.
+# If no number is given, sweeps end when two of them lower the error by less than this fraction. The
+# second value is for few landmarks, whose sweeps are cheap.
 _CONVERGED = 0.03
 _CONVERGED_OF_FEW = 0.01
 
@@ -66,9 +66,9 @@ class RefinementResult:
     Attributes
     ----------
     indices : int64 ndarray of shape (k,)
-        Rows of the landmarks, or the rows that they were moved from.
+        Row numbers of the landmarks, or the rows that they were moved from.
     points : ndarray of shape (k, d)
-        The landmarks.
+        Coordinates of the landmarks.
     bandwidth : float
         Bandwidth of the kernel.
     errors : tuple of float
@@ -76,7 +76,7 @@ class RefinementResult:
     n_exchanges : int
         Number of exchanges.
     is_local : bool
-        Whether exchanges were judged by nearby landmarks only.
+        Whether exchanges were evaluated with nearby landmarks only.
     """
 
     indices: np.ndarray
@@ -98,7 +98,7 @@ class RefinementResult:
 
 
 class ExchangeSearch:
-    """A refinement in progress, of landmarks at some `rows` of `X`, which are updated in place."""
+    """Refinement in progress; `rows`, the landmarks among the rows of `X`, is updated in place."""
 
     def __init__(
         self,
@@ -125,8 +125,8 @@ class ExchangeSearch:
         self._points = self._coordinates(measured)
         if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
             self._points_tree = cKDTree(self._points)
-        # Measured points are not candidates, unless all are measured: a candidate would be favored
-        # for explaining itself.
+        # Measured points are not candidates, unless all points are measured, because a candidate
+        # would be favored for explaining itself.
         if len(measured) < X.shape[0]:
             self._reserved = measured
 
@@ -134,7 +134,7 @@ class ExchangeSearch:
         return take_rows(self._X, rows).astype(np.float64)
 
     def _looks_local(self) -> bool:
-        """Whether the kernel reaches only a few of the landmarks from any one patch."""
+        """Return whether the kernel reaches only a few of the landmarks from a typical patch."""
         patches = self._patches()
         if len(patches) < _LOCAL_FROM:
             return False
@@ -147,7 +147,7 @@ class ExchangeSearch:
     def _measured_rows(self) -> np.ndarray:
         (n, d), k = self._X.shape, len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
-        # Per point, one number per landmark, or per candidate if one table holds them all.
+        # Each point needs one number per landmark, or per candidate if one table holds them all.
         columns = max(k, ENOUGH_CANDIDATES)
         width = d if self._is_local else max(columns, d)
         most = _NUMBERS_HELD // width
@@ -165,7 +165,7 @@ class ExchangeSearch:
     def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
         """Sweep `n_sweeps` times or, unless `patient`, until the gain is small.
 
-        Unless `snap`, move the landmarks off the data points at the end.
+        If `snap` is false, move the landmarks off the data points at the end.
         """
         self._replace_redundant()
         errors: list[float] = []
@@ -192,10 +192,10 @@ class ExchangeSearch:
         )
 
     def _replace_redundant(self) -> None:
-        """Replace landmarks that the others almost explain by random points.
+        """Replace landmarks that are almost explained by the others with random points.
 
-        A draw that ignores distances may contain such landmarks in dense regions, and tables would
-        be singular.
+        A draw that ignores distances may contain such landmarks in dense regions, which would make
+        the tables singular.
         """
         if self._is_local:
             return
@@ -215,9 +215,9 @@ class ExchangeSearch:
             self._n_exchanges += len(rows)
 
     def sweep(self, *, exchange: bool = True) -> float:
-        """Exchange landmarks of all patches; return the relative error before the exchanges.
+        """Exchange landmarks in all patches and return the relative error before the exchanges.
 
-        If work is local, each patch contributes its error before its own exchanges.
+        If work is local, each patch contributes the error just before its own exchanges.
         """
         patches = self._patches()
         everywhere = None if self._is_local else self._inverse(self._points, self._landmarks)
@@ -256,20 +256,20 @@ class ExchangeSearch:
             ) from None
 
     def _members(self, patch: Patch) -> np.ndarray:
-        """Return landmarks, candidates and measured points of a patch."""
+        """Return the landmarks, candidates and measured points of a patch."""
         parts = self._landmarks[patch.slots], patch.places, self._points[patch.points]
         return np.concatenate(parts)
 
     def _within(
         self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
     ) -> np.ndarray:
-        """Return which of the `places` lie within `reach` bandwidths of the members of a patch."""
+        """Return indices of `places` within `reach` bandwidths of the members of a patch."""
         if not len(members) or not len(places):
             return np.empty(0, dtype=np.int64)
         reach *= self._bandwidth
         center = members.mean(axis=0)
         ball = reach + float(np.sqrt(squared_distances(members, center[None]).max()))
-        # One distance, or the tree, rules out most places: the rest are about as many as `members`.
+        # A single distance, or the tree, rules out most places and leaves about as many as members.
         if tree is not None:
             rows = np.sort(np.array(tree.query_ball_point(center, ball), dtype=np.int64))
         else:
@@ -285,7 +285,7 @@ class ExchangeSearch:
     def _refine(
         self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
-        """Exchange landmarks of a patch, and update the inverse if `keep`."""
+        """Exchange landmarks of a patch, and update the inverse if `keep` is true."""
         from trigpoint._kernels.pivoting import descend
 
         candidates = patch.places
@@ -295,7 +295,7 @@ class ExchangeSearch:
         least = _WORTHWHILE * inverse.unexplained.sum() / len(inverse.landmarks)
         free, H = np.arange(b, b + c), tables.H.copy()
         self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
-        # Landmarks may have returned in other slots: only the set counts.
+        # Landmarks may have returned in other slots, but only the set matters.
         is_new = chosen >= b
         has_left = np.setdiff1d(np.arange(b), chosen[~is_new])
         pairs = np.column_stack([has_left, chosen[is_new] - b])
@@ -324,13 +324,14 @@ def move_landmarks(
     if start == 0:
         return landmarks
 
-    # In bandwidths from the start, and relative to the initial error, so that units do not matter.
+    # Use displacements in bandwidths and errors relative to the initial one, so that units do not
+    # matter.
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         places = landmarks + bandwidth * flat.reshape(landmarks.shape)
         try:
             error, gradient = trace_error(points, places, kernel, bandwidth, n_threads)
         except LinAlgError:
-            # After too long a step, landmarks may coincide: score them as if there were none.
+            # Landmarks may coincide after too long a step. Score them as if there were none.
             return len(points) / start, np.zeros_like(flat)
         return error / start, bandwidth / start * gradient.ravel()
 

@@ -1,4 +1,4 @@
-"""Settings of a refinement, and their validation."""
+"""Parameters of a refinement, and their validation."""
 
 from numbers import Integral
 from typing import Any
@@ -26,37 +26,36 @@ _MOST_SWEEPS = 20
 
 
 class Refinement(BaseEstimator):
-    """Sweeps of exchanges that improve landmarks after the draw.
+    """Local search that improves landmarks after the draw, in sweeps of exchanges.
 
     In a sweep, every landmark is compared with random points of its neighborhood and may be
     exchanged for one of them. Exchanges that lower the trace error of the Nystrom approximation
-    (equation 1 of [1]_) are made, the best first, until none is left. This is a search: the
-    landmarks are no longer a sample, although their start and candidates are random.
+    (equation 1 of [1]_) are made, best first, until none is left. The result is no longer a random
+    sample, although the initial landmarks and the candidates are random.
 
     Parameters
     ----------
     n_sweeps : int or None, default=None
-        Number of sweeps. ``None`` continues until two lower the error by less than 3 % (1 % for up
-        to 160 landmarks), at most 20.
+        Number of sweeps. ``None`` stops when two sweeps lower the error by less than 3 % (1 % for
+        up to 160 landmarks), and after 20 sweeps at the latest.
     snap : bool, default=True
-        Whether landmarks remain data points. Otherwise they are moved jointly after the last sweep,
-        down the gradient of the trace error. That helps a lot in high dimension, as averaging
-        points does, and takes about twenty steps of O(k (k + d)) work per measured point.
+        Whether landmarks remain data points. If ``False``, all landmarks are moved jointly after
+        the last sweep, down the gradient of the trace error. This helps a lot in high dimension, as
+        averaging points does, and takes about 20 steps of O(k (k + d)) work per measured point.
 
     Notes
     -----
-    Everything an exchange needs is kept in tables of neighboring landmarks (about thirty, or all if
-    there are at most 160) and their candidates. An exchange updates the tables in O(t^2) for a
-    table of size t, independent of the number of points and without inverting a matrix. If the
-    kernel reaches only some of the landmarks, tables are computed from nearby points only, and
-    the cost of a sweep grows little faster than k. Exchanges are then judged approximately:
-    landmarks beyond three bandwidths and points beyond one are ignored. If the kernel reaches a
-    third of the landmarks or more, a matrix of k columns is maintained instead, and nothing is
-    ignored.
+    Exchanges are evaluated with tables over groups of neighboring landmarks (about thirty, or all
+    if there are at most 160) and their candidates. An exchange updates a table of size t in O(t^2),
+    independent of the number of points and without inverting a matrix. If the kernel reaches only
+    some of the landmarks, tables are computed from nearby points only, and the cost of a sweep
+    grows little faster than k. Exchanges are then evaluated approximately, ignoring landmarks
+    beyond three bandwidths and points beyond one. If the kernel reaches a third of the landmarks or
+    more, a matrix of k columns is maintained instead, and nothing is ignored.
 
-    With many points, the error is measured at a random sample: 24 per landmark, or more if
-    landmarks are few. Candidates are then other points, so that none is favored for explaining
-    itself.
+    For many points, the error is measured at a random sample of 24 points per landmark, or more if
+    there are few landmarks. Measured points are then no candidates, because a candidate would be
+    favored for explaining itself.
 
     References
     ----------
@@ -94,10 +93,10 @@ class Refinement(BaseEstimator):
         X : array-like of shape (n, d)
             The points.
         indices : array-like of int of shape (k,)
-            Rows of the landmarks, all different points.
+            Row numbers of the landmarks, which must be distinct points.
         bandwidth : float or None, default=None
             Bandwidth sigma of the Gaussian kernel that the landmarks should approximate. ``None``
-            takes twice the radius of the ball that holds a landmark's share of the points.
+            takes twice the radius of a ball that holds n / k points.
         random_state : None, int, RandomState or Generator, default=None
             Seed. The same seed gives the same landmarks with any number of threads.
         n_jobs : int or None, default=None
@@ -121,7 +120,7 @@ class Refinement(BaseEstimator):
         return self.run(X, rows, bandwidth, rng, n_threads, report)
 
     def check(self) -> None:
-        """Raise an error if a parameter is out of range."""
+        """Raise an error if a parameter is invalid."""
         if self.n_sweeps is not None:
             check_count("n_sweeps", self.n_sweeps)
         check_bool("snap", self.snap)
@@ -137,7 +136,7 @@ class Refinement(BaseEstimator):
     ) -> RefinementResult:
         """Refine landmarks among validated points.
 
-        Called by samplers, whose bandwidth parameter is named `kernel_bandwidth`.
+        Errors call the bandwidth `kernel_bandwidth`, its name in the samplers that call this.
         """
         n_sweeps = _MOST_SWEEPS if self.n_sweeps is None else self.n_sweeps
         # Rounding of products must not depend on the number of threads.
