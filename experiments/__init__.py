@@ -1,1 +1,1 @@
-"""The paper's experiments and the benchmarks: outside the library, and not in its wheel."""
+"""Experiments of the paper, and benchmarks. They are not part of the library or its wheel."""

@@ -1,4 +1,4 @@
-"""``python -m experiments``, which `make reproduce` and `make bench` call."""
+"""Entry point of ``python -m experiments``, which `make reproduce` and `make bench` call."""
 
 import sys
 

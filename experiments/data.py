@@ -1,7 +1,4 @@
-"""Readers of real data: MNIST, and labeled patches of CT scans of the head and neck.
-
-Nothing is downloaded.
-"""
+"""Load real data from local files: MNIST, and labeled patches of head-and-neck CT scans."""
 
 import gzip
 import math
@@ -19,10 +16,10 @@ from scipy import ndimage
 
 
 def load_mnist(folder: str | Path, *, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
-    """Images of MNIST as float32 rows from 0 to 1, and their digits.
+    """Load MNIST images as float32 rows with values from 0 to 1, and their labels.
 
-    `split` is "train" or "test". The folder holds files such as ``train-images-idx3-ubyte``, as
-    they are or compressed (``.gz``).
+    `split` is "train" or "test". The folder holds files such as ``train-images-idx3-ubyte``,
+    optionally compressed (``.gz``).
     """
     prefix = {"train": "train", "test": "t10k"}[split]
     images = _read_idx(Path(folder), f"{prefix}-images-idx3-ubyte", n_dims=3)
@@ -35,14 +32,15 @@ def load_mnist(folder: str | Path, *, split: str = "train") -> tuple[np.ndarray,
 
 
 def _read_idx(folder: Path, name: str, *, n_dims: int) -> np.ndarray:
-    """Read an idx file of unsigned bytes with `n_dims` dimensions, compressed or not."""
+    """Read an array of unsigned bytes from an IDX file, which may be compressed."""
     path = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
     if path is None:
         raise FileNotFoundError(f"{name} (or the same with .gz) not found in {folder}")
     content = path.read_bytes()
     if path.suffix == ".gz":
         content = gzip.decompress(content)
-    # Four bytes: two zeros, 8 for unsigned bytes, the number of dimensions. Then their sizes.
+    # The header has two zero bytes, type code 8 for unsigned bytes, the number of dimensions, and
+    # the size of each.
     header = 4 + 4 * n_dims
     if content[:4] != bytes([0, 0, 8, n_dims]) or len(content) < header:
         raise ValueError(f"{path} does not start like an idx file of bytes in {n_dims} dimensions")
@@ -57,7 +55,7 @@ def _read_idx(folder: Path, name: str, *, n_dims: int) -> np.ndarray:
 CLASS_NAMES = ("surroundings", "brainstem", "left parotid", "right parotid")
 NO_CLASS = 255
 
-# The classes as OpenKBP calls them; the numbers are also the labels in the NIfTI files.
+# Class names in OpenKBP, by number. The numbers are also the labels in the NIfTI files.
 _ROI_NAMES = {1: "Brainstem", 2: "LeftParotid", 3: "RightParotid"}
 _OPENKBP_OFFSET = 1024
 
@@ -66,9 +64,9 @@ _OPENKBP_OFFSET = 1024
 class Volume:
     """A labeled scan, with axes toward the patient's left, the back and the head.
 
-    Its voxels have Hounsfield units `hu` and `classes`: 0 for no organ, an index into
-    `CLASS_NAMES`, or `NO_CLASS` where organs overlap. `recorded` says where the intensities are
-    known, None if everywhere, and `voxel_mm` is the size of a voxel along the axes.
+    `hu` holds the intensities in Hounsfield units. `classes` holds indices into `CLASS_NAMES`,
+    where 0 means no organ, or `NO_CLASS` where organs overlap. `recorded` masks the voxels with
+    known intensities (None if all are known), and `voxel_mm` is the voxel size along each axis.
     """
 
     name: str
@@ -79,10 +77,11 @@ class Volume:
 
 
 def read_volumes(path: Path) -> Iterator[Volume]:
-    """Read the volumes of a file or folder one at a time, so that only one is in memory.
+    """Yield the volumes of a file or folder one at a time, to limit memory.
 
-    A volume is a folder with ``ct.nii.gz`` (Hounsfield units) and ``labels.nii.gz`` (1 brainstem,
-    2 left parotid, 3 right parotid, anything else other), or an ``.npz`` file of OpenKBP.
+    A volume is either a folder with ``ct.nii.gz`` (Hounsfield units) and ``labels.nii.gz`` (1 for
+    brainstem, 2 for left parotid, 3 for right parotid, other values for no organ), or an ``.npz``
+    file of OpenKBP.
     """
     if path.is_file():
         yield _read_npz(path)
@@ -95,7 +94,7 @@ def read_volumes(path: Path) -> Iterator[Volume]:
 
 
 def _natural_order(path: Path) -> list[tuple[int, str]]:
-    """Sort ``pt_9`` before ``pt_10``."""
+    """Return a sort key that places ``pt_9`` before ``pt_10``."""
     parts: list[str] = re.findall(r"\d+|\D+", path.name)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
@@ -125,10 +124,10 @@ def _read_npz(path: Path) -> Volume:
     classes = np.zeros(ct.shape, np.uint8)
     for number, name in _ROI_NAMES.items():
         inside = (labels >> names.index(name)) & 1 == 1
-        # Where two organs overlap, the class is unknown.
+        # The class is unknown where two organs overlap.
         classes[inside] = np.where(classes[inside] == 0, number, NO_CLASS)
     hu = np.clip(ct, 0, 4095).astype(np.int16) - np.int16(_OPENKBP_OFFSET)
-    # The arrays run toward the back, left and feet: swap the first two axes, reverse the third.
+    # The axes point to the back, the left and the feet. Swap the first two, and reverse the third.
     hu, classes, recorded = (
         array.transpose(1, 0, 2)[:, :, ::-1] for array in (hu, classes, ct > 0)
     )
@@ -138,23 +137,24 @@ def _read_npz(path: Path) -> Volume:
 
 # Patches of CT scans --------------------------------------------------------------------------
 
-# Well above air (-1000) and well below fat (-100): a voxel that is a third air still counts.
+# Threshold between air (-1000) and fat (-100). A voxel that is one third air counts as tissue.
 _TISSUE_HU = -300
 
-# Soft tissue; anything darker or brighter is clipped.
+# Range of soft tissue, to which intensities are clipped.
 WINDOW_HU = (-200.0, 300.0)
 
-# The paper gives a bandwidth of 5 and no unit of intensity. With this one, the bandwidth bears the
-# same relation to distances of patches as to those of digits, whose pixels range from 0 to 1: in
-# both, the nearest of 2,000 others is 1.1 bandwidths away in the median.
+# The paper states a bandwidth of 5, but not the unit of intensity. This unit gives the bandwidth
+# the same scale relative to distances as for the digits, whose pixels range from 0 to 1: in both
+# data sets, the median distance to the nearest of 2,000 other points is 1.1 bandwidths.
 UNIT_HU = 140.0
 
 SOURCES = {"openkbp": "openkbp", "rtog": "rtog-0522c0002"}
 
-# At the paper's resolution, about 40,000 of some 150,000 patches of three scans can be of organs.
+# Of some 150,000 patches of three scans, at the resolution of the paper, about 40,000 can be from
+# organs.
 ORGAN_SHARE = 0.3
 
-# As in the paper, slightly more than half of the patches are for training.
+# As in the paper, slightly more than half of the patches are used for training.
 TRAIN_SHARE = 80 / 150
 
 Shape = tuple[int, int, int]
@@ -162,7 +162,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Patches:
-    """Labeled patches, ordered by volume: points, classes, and the volume (patient) of each."""
+    """Labeled patches, ordered by volume: points, their classes, and their volumes (patients)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -176,26 +176,27 @@ def cut_patches(
     margin: float = 20.0,
     window: tuple[float, float] | None = WINDOW_HU,
 ) -> Patches:
-    """Cut patches out of CT scans of the head and neck, in float32.
+    """Extract patches from head-and-neck CT scans, as float32.
 
     A patch has the class of the voxel at its center: brainstem, left or right parotid gland, or the
-    tissue around them. Patches that would extend beyond the volume are left out. OpenKBP records
-    intensities only within a mask and within the labeled organs: a patch across that edge would
-    show the outline of its own label, so it is left out too.
+    surrounding tissue. Patches that extend beyond the volume are omitted. OpenKBP records
+    intensities only within a mask and within the labeled organs. Patches that cross the edge of
+    that region are also omitted, because they would show the outline of their own label.
 
     Parameters
     ----------
     source : path
-        What `read_volumes` reads.
+        A file or folder that `read_volumes` can read.
     patch_shape : three odd int
         Size in voxels.
     margin : float
-        Millimeters by which the bounding box of a scan's three organs is grown on all sides.
-        Surroundings are in that box, within its largest connected part above -300 HU. That
-        excludes air around the head, airways, and objects that do not touch the head.
+        Millimeters by which the bounding box of the three organs is extended on all sides.
+        Patches of surrounding tissue come from the largest connected component above -300 HU in
+        that box, which excludes the air around the head, airways, and objects that do not touch
+        the head.
     window : pair of float or None
-        Hounsfield units mapped to 0 and 1; values outside are clipped. ``None`` keeps Hounsfield
-        units.
+        Intensities in Hounsfield units to map to 0 and 1; values outside are clipped. ``None``
+        leaves intensities unchanged.
     """
     parts = []
     for patient, volume in enumerate(read_volumes(Path(source))):
@@ -216,7 +217,7 @@ def _scaled(hu: np.ndarray, window: tuple[float, float] | None) -> np.ndarray:
 
 
 def _region(volume: Volume, shape: Shape, margin: float) -> tuple[np.ndarray, np.ndarray]:
-    """Box that patches may come from, and the class of each position of a patch in it."""
+    """Return the box from which patches are cut, and the class of each patch position in it."""
     organs = (volume.classes > 0) & (volume.classes != NO_CLASS)
     box = ndimage.find_objects(organs.astype(np.uint8))
     if not box:
@@ -251,7 +252,7 @@ def _largest_component(mask: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
-    """Patches of the head-and-neck experiment: of organs, and of surroundings to fill them up."""
+    """Load the patches of the head-and-neck experiment, with a fixed share from organs."""
     every = cut_patches(folder / SOURCES[source])
     rng = np.random.default_rng(0)
     n_organs = round(ORGAN_SHARE * n_patches)
@@ -265,10 +266,10 @@ def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
 
 
 def split_rows(patches: Patches, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows for training and for testing, drawn again for every seed.
+    """Split rows into training and test sets at random, with a given seed.
 
-    By "patch", as in the paper, neighboring and overlapping patches fall on both sides. By
-    "patient", whole patients are held back.
+    With "patch", as in the paper, neighboring and overlapping patches fall into both sets. With
+    "patient", all patches of a patient are in the same set.
     """
     rng = np.random.default_rng(seed)
     n = len(patches.y)
@@ -278,7 +279,7 @@ def split_rows(patches: Patches, split: str, seed: int) -> tuple[np.ndarray, np.
         return order[:wanted], order[wanted:]
     counts = np.bincount(patches.patients)
     order = rng.permutation(np.flatnonzero(counts))
-    # As many patients as come closest to the number of patches.
+    # Choose the number of patients whose patches come closest to the wanted number.
     sums = np.cumsum(counts[order])[:-1]
     n_train = 1 + int(np.argmin(np.abs(sums - wanted)))
     trained = np.isin(patches.patients, order[:n_train])

@@ -1,4 +1,4 @@
-"""The private parts of trigpoint that experiments use, imported only here."""
+"""Private parts of trigpoint for experiments, which import them only from here."""
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import bhattacharyya_matrix, local_covariances, regularize

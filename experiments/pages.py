@@ -1,4 +1,4 @@
-"""What experiments show: pages of text, tables and pictures, and the numbers in them."""
+"""Result pages of experiments: text, tables and figures, and the statistics that they show."""
 
 import statistics
 import textwrap
@@ -23,7 +23,7 @@ _STYLE: dict[Any, Any] = {
 
 
 class Page:
-    """A page that grows from top to bottom, and the pictures beside it."""
+    """A Markdown page that is written from top to bottom, and the figure in the same folder."""
 
     def __init__(self, folder: Path, name: str, title: str) -> None:
         self.folder, self.name = folder, name
@@ -34,7 +34,7 @@ class Page:
         self._parts.append(f"## {title}")
 
     def text(self, paragraph: str) -> None:
-        """Add a paragraph, rewrapped."""
+        """Add a paragraph, and wrap its lines."""
         self._parts.append(_wrapped(paragraph))
 
     def items(self, lines: Sequence[str]) -> None:
@@ -47,10 +47,10 @@ class Page:
         rows: Sequence[Sequence[Any]],
         fill: str | None = None,
     ) -> None:
-        """Add a table of text or cells; columns after the first are aligned to the right.
+        """Add a table of text or cells; all columns but the first are right-aligned.
 
-        A column whose heading is mapped to `min` or `max` shows its best cells in bold. Rows that
-        are too short, such as those of methods that failed, are filled with `fill`.
+        If a column heading is mapped to `min` or `max`, the best cells of the column are bold. Rows
+        that are too short, such as those of failed methods, are padded with `fill`.
         """
         best = [None] * len(columns)
         if isinstance(columns, Mapping):
@@ -65,13 +65,13 @@ class Page:
 
     @contextmanager
     def picture(self, describe: str, dpi: int = 130, **layout: Any) -> Iterator[Any]:
-        """Axes of a new picture, as ``matplotlib.pyplot.subplots`` gives them for `layout`."""
+        """Add a figure, and yield its axes, as ``matplotlib.pyplot.subplots`` returns them."""
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         with matplotlib.rc_context(_STYLE):
-            # Not through pyplot: the caller's backend and open figures are left alone.
+            # Avoid pyplot, which would change the caller's backend and open figures.
             figure = Figure(figsize=layout.pop("figsize", (9, 3.6)), layout="constrained")
             FigureCanvasAgg(figure)
             yield figure.subplots(**layout)
@@ -81,19 +81,19 @@ class Page:
 
     @contextmanager
     def details(self, summary: str) -> Iterator[None]:
-        """Fold away what is added within, without headings, behind a line to press."""
+        """Hide everything added in this context behind a summary line; it may not have headings."""
         self._parts.append(f"<details>\n<summary>{summary}</summary>")
         yield
         self._parts.append("</details>")
 
     def write(self) -> Path:
-        """Write the page."""
+        """Write the page to its file."""
         path = self.folder / f"{self.name}.md"
         path.write_text("\n\n".join(self._parts) + "\n", encoding="utf-8")
         return path
 
     def write_into(self, path: Path) -> None:
-        """Replace what another page has between two comments with the name of this one."""
+        """Replace the part of another page between the two comments that name this page."""
         text = path.read_text(encoding="utf-8")
         first, last = f"<!-- {self.name} -->", f"<!-- end of {self.name} -->"
         before, found, rest = text.partition(first)
@@ -115,7 +115,7 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _best(rows: Sequence[Sequence[Any]], place: int, choose: Callable | None) -> str | None:
-    """Text of the best cell of a column; others with the same text are as good."""
+    """Return the text of the best cell of a column; cells with the same text are equally good."""
     cells = [row[place] for row in rows if place < len(row)]
     cells = [cell for cell in cells if isinstance(cell, Cell) and cell.value is not None]
     return choose(cells, key=lambda cell: cell.value).text if choose and len(cells) > 1 else None
@@ -127,7 +127,7 @@ def _shown(cell: Any, best: str | None) -> str:
 
 
 def legend_below(panels: Sequence[Any], **options: Any) -> None:
-    """One legend for all panels of a picture, below them."""
+    """Draw one legend for all panels of a figure below them."""
     by_label: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
@@ -141,14 +141,14 @@ def legend_below(panels: Sequence[Any], **options: Any) -> None:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: what it shows, and the number behind it where columns are compared."""
+    """A table cell: its text, and its exact value if the cells of the column are compared."""
 
     text: str
     value: float | None = None
 
 
 def number(value: float) -> Cell:
-    """Three digits."""
+    """Format a number with three significant digits."""
     if value == 0 or 5e-4 <= abs(value) < 1e4:
         decimals = (
             0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
@@ -158,32 +158,32 @@ def number(value: float) -> Cell:
 
 
 def duration(seconds: float) -> Cell:
-    """Seconds."""
+    """Format a duration in seconds."""
     return Cell("< 0.001", seconds) if seconds < 0.0005 else number(seconds)
 
 
 def percent(share: float) -> Cell:
-    """A share in percent."""
+    """Format a share as a percentage."""
     return Cell(f"{number(100 * share).text} %", share)
 
 
 def score(value: float) -> Cell:
-    """R^2 and the like: three decimals."""
+    """Format a score, such as R^2, with three decimals."""
     return Cell(f"{value:.3f}", value)
 
 
 def size(n_bytes: float) -> Cell:
-    """Memory in MB or GB (powers of ten)."""
+    """Format an amount of memory in MB or GB (powers of ten)."""
     n_bytes = max(n_bytes, 0)
     text = f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 999.5e6 else f"{n_bytes / 1e9:.2f} GB"
     return Cell("< 1 MB" if n_bytes < 0.5e6 else text, n_bytes)
 
 
-# Runs in numbers ------------------------------------------------------------------------------
+# Statistics of runs ---------------------------------------------------------------------------
 
 
 def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows grouped by their values in some columns, in order of appearance."""
+    """Group rows by their values in some columns, in order of appearance."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in columns), []).append(row)
@@ -191,27 +191,27 @@ def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], list[Ro
 
 
 def column(rows: Sequence[Row], name: str) -> np.ndarray:
-    """One column as floats; NaN where it is empty."""
+    """Return one column as floats, with NaN for empty cells."""
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
 
 
 def median(rows: Sequence[Row], name: str) -> float:
-    """Median of one column."""
+    """Return the median of one column."""
     return float(np.median(column(rows, name)))
 
 
 def mean(rows: Sequence[Row], name: str) -> float:
-    """Mean of one column."""
+    """Return the mean of one column."""
     return statistics.fmean(column(rows, name))
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean; NaN for a single value."""
+    """Return the standard error of the mean, or NaN for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def with_error(values: np.ndarray, scale: float = 1.0) -> str:
-    """The mean, plus or minus its standard error, with the digits that the error leaves."""
+    """Format a mean and its standard error, with as many digits as the error permits."""
     mean, error = scale * float(np.mean(values)), scale * standard_error(values)
     if not np.isfinite(error) or error == 0:
         return f"{mean:.3g}"
@@ -221,7 +221,7 @@ def with_error(values: np.ndarray, scale: float = 1.0) -> str:
 
 # Differences between methods ------------------------------------------------------------------
 
-# As in the paper's figures.
+# Significance levels, as in the figures of the paper.
 _LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
 
 PAIRED_TEST = "paired t-test, two-sided"
@@ -230,11 +230,11 @@ CORRECTED = "with Holm's correction for all comparisons of the page"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method against another, on the runs with the same seed.
+    """Comparison of two methods on runs with the same seeds.
 
-    The difference is the mean of the first minus the second. The p-value is that of a two-sided
-    paired t-test, and NaN where there are too few pairs for one. `resampled` is the p-value with
-    the variance for splits of the same points, where runs are such splits.
+    `difference` is the mean of the first method minus that of the second. `p_value` is that of a
+    two-sided paired t-test, or NaN if there are too few pairs. If runs are repeated splits of the
+    same points, `resampled` is the p-value with the variance corrected for their overlap.
     """
 
     n_pairs: int
@@ -244,12 +244,12 @@ class Comparison:
 
     @property
     def stars(self) -> str:
-        """Level of significance, as the paper marks it; empty above 0.05."""
+        """Stars for the significance level, as in the paper; empty if not below 0.05."""
         return _stars(self.p_value)
 
     @property
     def points(self) -> str:
-        """Difference of two shares in percentage points, with its stars by one or both tests."""
+        """Difference of two shares in percentage points, with the stars of one or both tests."""
         if not self.n_pairs:
             return "-"
         stars = self.stars
@@ -267,9 +267,9 @@ def compare(
 ) -> Comparison:
     """Compare one column of two methods over the seeds that both were run with.
 
-    Where runs are repeated splits of the same points, which overlap and are not independent,
-    `overlap` is the number of points for testing over that for training, by which the variance of
-    the mean grows (Nadeau and Bengio, "Inference for the generalization error", 2003).
+    If runs are repeated splits of the same points, they overlap and are not independent. `overlap`
+    is then the ratio of test points to training points, which increases the variance of the mean
+    (Nadeau and Bengio, "Inference for the generalization error", 2003).
     """
     from scipy.stats import t
 
@@ -289,7 +289,7 @@ def compare(
 
 
 def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons, with p-values corrected for how many they are."""
+    """Return the comparisons with p-values corrected for multiple testing."""
     plain, resampled = (
         _holm([getattr(found, name) for found in comparisons]) for name in ("p_value", "resampled")
     )
@@ -300,10 +300,13 @@ def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _holm(found: Sequence[float | None]) -> list[float]:
-    """By S. Holm, "A simple sequentially rejective multiple test procedure", 1979."""
+    """Correct p-values (S. Holm, "A simple sequentially rejective multiple test procedure", 1979).
+
+    Missing p-values remain NaN.
+    """
     p_values = np.array(found, dtype=np.float64)
     order = np.argsort(p_values)[: np.isfinite(p_values).sum()]
     factors = np.arange(len(order), 0, -1)
-    # A smaller one that is not significant ends the search.
+    # Once a test fails, all tests with larger p-values fail too.
     p_values[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
     return p_values.tolist()

@@ -1,7 +1,7 @@
-"""Running experiments: their cases, the results on disk, and the command.
+"""Run experiments, store their results, and write their pages.
 
-An experiment yields cases. Each case is run once, and its row is in the results as soon as it ends,
-so an interrupted experiment resumes where it stopped. The page is written from all rows.
+An experiment yields cases. Each case is run once, and its row is stored as soon as it ends, so an
+interrupted experiment resumes where it stopped. The page is written from all stored rows.
 """
 
 import argparse
@@ -24,34 +24,34 @@ from typing import Any
 
 from experiments.pages import Page
 
-# Text, numbers and None by column.
+# Text, number or None for each column.
 Row = dict[str, Any]
 
-# Recorded with the results, where they are installed.
+# Packages whose versions are recorded with the results, if installed.
 PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba", "umap-learn", "pynndescent")
 PACKAGES += ("phate", "geosketch", "faiss-cpu", "dppy", "openTSNE", "pacmap", "trimap")
 
-# Significant digits of measurements: no page shows more.
+# Significant digits of stored measurements; no page shows more.
 DIGITS = 6
 
 
 class MissingDataError(FileNotFoundError):
-    """The real data that an experiment needs is missing."""
+    """Raised if the real data that an experiment needs is missing."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of a run: small sizes and few runs, and the folder of the real data."""
+    """Options of a run: whether to use small sizes and few runs, and the folder of real data."""
 
     quick: bool = False
     data: Path | None = None
 
     def seeds(self, full: int, quick: int = 2) -> range:
-        """Seeds of an experiment's repetitions."""
+        """Return the seeds of the repetitions of an experiment."""
         return range(quick if self.quick else full)
 
     def find(self, name: str) -> Path:
-        """Path of a file or folder of real data."""
+        """Return the path of a file or folder of real data."""
         if self.data is None:
             raise MissingDataError(
                 f"it reads {name}: name the folder that holds it with DATA= or --data, or in "
@@ -69,19 +69,18 @@ class Experiment:
     Attributes
     ----------
     name, title : str
-        Name of its module, and the heading of its page.
+        Name of the module, and heading of the page.
     cases : function of Settings
-        Yields what to run, in order. A case is a row with everything that decides the result,
-        except for `parameters`.
+        Yields the cases to run, in order. A case is a row with everything that determines the
+        result, except for `parameters`.
     run : function of a case and Settings
-        Returns what was measured, as a row. A case is left out if `run` finds its data or a package
-        missing.
+        Returns the measurements as a row. A case is skipped if its data or a package is missing.
     show : function of the rows, Settings and a Page
-        Writes text, tables and pictures. A row has the columns of its case and of its result.
+        Writes text, tables and figures. A row has the columns of its case and of its result.
     parameters : mapping
-        What all cases share. Results with other parameters are refused.
+        Parameters that all cases share. Stored results with other parameters are rejected.
     brief : function of the rows, Settings and a Page, or None
-        Writes the table that the overview of all experiments shows.
+        Writes the table for the overview of all experiments.
     """
 
     name: str
@@ -94,7 +93,7 @@ class Experiment:
 
 
 def load_experiment(package: str, name: str) -> Experiment:
-    """Experiment of a module."""
+    """Import the experiment defined in a module."""
     return import_module(f"{package}.{name}").EXPERIMENT
 
 
@@ -102,16 +101,17 @@ def load_experiment(package: str, name: str) -> Experiment:
 
 
 class Results:
-    """Rows of an experiment, in a CSV file that is replaced as each case ends.
+    """Rows of an experiment, in a CSV file that is replaced whenever a case ends.
 
-    Its first line is the origin: the parameters, and for each state of the code that rows come
-    from, its commit, the date, the versions of packages and the machine. Cells that are empty are
-    None in all rows that were read.
+    The first line of the file records the parameters and, for each version of the code that
+    produced rows, the commit, the date, the versions of packages, and the machine. Empty cells are
+    read as None.
     """
 
     def __init__(self, path: Path, parameters: Mapping[str, Any]) -> None:
         self.path = path
-        # As a file has them: tuples are lists, and names are strings.
+        # Convert the parameters as writing and reading a file would: tuples become lists, and names
+        # become strings.
         self.parameters: Row = json.loads(json.dumps(dict(parameters)))
         self.states: list[Row] = []
         self.rows: list[Row] = []
@@ -128,14 +128,14 @@ class Results:
             self.rows = [{name: _parsed(row[name]) for name in row} for row in reader]
 
     def find(self, cases: Sequence[Row]) -> list[Row | None]:
-        """Row of each case; None for those that were not run."""
+        """Return the row of each case, or None for cases that were not run."""
         tables = {
             names: {_key(row, names): row for row in self.rows} for names in set(map(tuple, cases))
         }
         return [tables[tuple(case)].get(_key(case, tuple(case))) for case in cases]
 
     def add(self, row: Row, state: Row) -> Row:
-        """Keep a row from a state of the code, and return it rounded."""
+        """Store a row produced by a version of the code, and return it rounded."""
         if not any({**one, "when": state["when"]} == state for one in self.states):
             self.states.append(state)
         self.rows.append({name: _rounded(value) for name, value in row.items()})
@@ -168,11 +168,11 @@ def _parsed(cell: str) -> str | int | float | None:
     return cell or None
 
 
-# Where results come from ----------------------------------------------------------------------
+# Provenance of results ------------------------------------------------------------------------
 
 
 def state_of_the_code() -> Row:
-    """Commit, date, versions and machine."""
+    """Return the commit, the date, the versions of packages, and the machine."""
     versions = {"Python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -188,9 +188,9 @@ def state_of_the_code() -> Row:
 
 
 def _commit() -> str:
-    """Commit of this checkout, and whether the code differs from it.
+    """Return the commit of this checkout, marked if the code was changed since.
 
-    A copy without its history takes the name from the environment variable ``COMMIT``.
+    For a copy without Git history, set the environment variable ``COMMIT``.
     """
     if "COMMIT" in os.environ:
         return os.environ["COMMIT"]
@@ -219,7 +219,7 @@ def _processor() -> str:
 
 
 def run(experiment: Experiment, results: Results, cases: Sequence[Row], settings: Settings) -> int:
-    """Run the cases that the results lack, and return how many these were."""
+    """Run the cases that are missing from the results, and return their number."""
     found = results.find(cases)
     missing = [case for case, row in zip(cases, found, strict=True) if row is None]
     n_new, lacking, state = 0, [], state_of_the_code()
@@ -243,9 +243,9 @@ def run(experiment: Experiment, results: Results, cases: Sequence[Row], settings
 
 
 def show(experiment: Experiment, results: Results, settings: Settings, command: str) -> Path:
-    """Write the page of the rows so far, and the experiment's part of the overview.
+    """Write the page from the rows so far, and update the experiment's part of the overview.
 
-    The overview is the page beside the folder of the results that has its name, if there is one.
+    The overview, if there is one, is the page next to the folder of the results, with its name.
     """
     cases = list(experiment.cases(settings))
     rows = [row for row in results.find(cases) if row is not None]
@@ -259,7 +259,7 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
     if settings.quick:
         page.text(
             """**Small sizes and few runs (`QUICK=1`): this page shows that the experiment works.
-            Its numbers are not to be compared with others.**"""
+            Do not compare its numbers with others.**"""
         )
     complete = len(rows) == len(cases)
     done = f"{len(rows):,} runs" + ("" if complete else f" **of {len(cases):,}**")
@@ -282,7 +282,7 @@ def show(experiment: Experiment, results: Results, settings: Settings, command: 
 
 
 def _described(states: Sequence[Row]) -> str:
-    """Commits and dates, then the machines and versions."""
+    """Describe the commits and dates, followed by the machines and versions."""
     commits = [f"at commit {state['commit']} ({state['when']})" for state in states]
     places = [
         ", ".join([f"on {state['machine']}", *map(" ".join, state["versions"].items())])
@@ -294,17 +294,17 @@ def _described(states: Sequence[Row]) -> str:
 # The command ----------------------------------------------------------------------------------
 
 
-# Target of the Makefile, and package.
+# Makefile target and package of each kind of experiment.
 KINDS = {"paper": ("reproduce", "experiments.paper"), "bench": ("bench", "experiments.benchmarks")}
 
 
 def names_of(package: str) -> Mapping[str, str]:
-    """Experiments of a package, with what each is about."""
+    """Return the experiments of a package, each with a short description."""
     return import_module(package).NAMES
 
 
 def chosen(cases: Iterable[Row], where: Sequence[str]) -> list[Row]:
-    """Cases with one of the values that are asked for, in every column that is named."""
+    """Return the cases that have one of the requested values in every named column."""
     wanted: dict[str, list[str]] = {}
     for condition in where:
         column, _, value = condition.partition("=")
@@ -320,7 +320,7 @@ def chosen(cases: Iterable[Row], where: Sequence[str]) -> list[Row]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for, one after the other; returns the exit code."""
+    """Run the requested experiments one after the other, and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     target, package = KINDS[options.kind]
@@ -360,17 +360,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
-        description="Run the paper's experiments or the benchmarks. A second start resumes them.",
+        description="Run the paper's experiments or the benchmarks. Interrupted runs are resumed.",
         epilog=names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("kind", choices=KINDS, help="the paper's experiments, or the benchmarks")
-    add("names", nargs="*", metavar="NAME", help="which of them (default: all)")
+    add("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
     where = "run only cases with this value, such as data=digits; may be repeated"
     add("--where", nargs="+", default=[], metavar="COLUMN=VALUE", help=where)
-    add("--quick", action="store_true", help="small sizes and few runs")
+    add("--quick", action="store_true", help="use small sizes and few runs")
     add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
     add("--out", type=Path, default="reproduction", metavar="DIR", help="folder of the results")
-    add("--render", action="store_true", help="run nothing, write the pages")
+    add("--render", action="store_true", help="only write the pages, without running anything")
     return parser

@@ -1,14 +1,14 @@
 """Benchmarks against commonly used tools, one file per group.
 
-Besides the groups, `sets` and `shapes` have the data, `methods` what is compared, `measuring` the
-processes that cases run in, and `plots` what the pictures share.
+Other modules define the data (`sets` and `shapes`), the compared methods (`methods`), the processes
+that cases run in (`measuring`), and helpers for figures (`plots`).
 """
 
-# With what each is about.
+# Groups of benchmarks, each with a short description.
 NAMES = {
     "headline": "ten million points against SciPy's bare minimum",
-    "selection": "landmarks: seconds, memory and coverage beside peers",
+    "selection": "landmarks: time, memory and coverage compared with peers",
     "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
-    "embedding": "embeddings into the plane beside peers",
-    "peers": "maps beside UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
+    "embedding": "embeddings into the plane compared with peers",
+    "peers": "maps compared with UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
 }

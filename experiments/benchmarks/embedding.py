@@ -1,4 +1,4 @@
-"""Embeddings into the plane: time, memory, and what is left of the manifold."""
+"""Benchmark of embeddings into the plane: time, memory, and recovery of the manifold."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ COLUMNS |= {"R² length": max, "R² height": max, "neighbors kept": max}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every method on every data set, smaller ones first."""
+    """Yield every method on every data set, from small to large."""
     for n in (1_000,) if settings.quick else (10_000, 100_000, 1_000_000):
         for name, method in EMBEDDERS.items():
             if n <= method.most_rows:
@@ -25,7 +25,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Embed, and compare with the coordinates on the unrolled plane."""
+    """Embed the points, and compare with their coordinates on the unrolled plane."""
     X, intrinsic = swiss_roll(case["n"])
     method = EMBEDDERS[case["method"]]
     warm_up(method, X)
@@ -37,14 +37,14 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """One table for each number of points, and time and memory over it."""
+    """Write one table for each number of points, and plot time and memory against it."""
     page.text(
-        f"""Two dimensions from the three of a Swiss roll, all points fitted. R² of arc length and
-        height tells how well each can be read off the embedding
-        (`trigpoint.metrics.coordinate_recovery`), and the last column which share of the
-        {NEIGHBORS} nearest neighbors on the unrolled plane are among the {NEIGHBORS} nearest in
-        the embedding, both on at most {SAMPLE:,} points drawn at random, the same for all methods.
-        The best of a column is bold."""
+        f"""A Swiss roll is embedded in two dimensions, and all points are fitted. The R² of arc
+        length and height measures how well each is recovered from the embedding
+        (`trigpoint.metrics.coordinate_recovery`). The last column is the share of the {NEIGHBORS}
+        nearest neighbors on the unrolled plane that are among the {NEIGHBORS} nearest in the
+        embedding. Both are computed on a random sample of at most {SAMPLE:,} points, the same for
+        all methods. The best value of each column is bold."""
     )
     colors = {name: method.color for name, method in EMBEDDERS.items()}
     describe = "Seconds and memory over the number of points"

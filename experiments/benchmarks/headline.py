@@ -1,4 +1,4 @@
-"""Ten million points: the whole pipeline against SciPy's bare minimum."""
+"""Benchmark of ten million points: the whole pipeline against a minimal SciPy baseline."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,25 +16,25 @@ NEIGHBORS = 25
 BLOCK = 1_000_000
 SEED = 0
 
-# Few points are drawn by one compiled loop, more than 200,000 by another.
+# Above 200,000 points, a different compiled loop draws the landmarks, so both are warmed up.
 WARM_UP_ROWS = 5000, 250_000
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """One size, with neighborhoods of twice the points per landmark."""
+    """Yield one size, with neighborhoods of twice as many points as there are per landmark."""
     n, k = (300_000, 500) if settings.quick else (10_000_000, 2500)
     yield {"n": n, "k": k, "m": 2 * n // k}
 
 
 def estimator(k: int, m: int) -> tp.LaplacianEigenmaps:
-    """The pipeline that is measured."""
+    """Return the estimator of the measured pipeline."""
     return tp.LaplacianEigenmaps(
         landmarks=tp.EfficientDPP(k, n_neighbors=m), graph=tp.KNNGraph(NEIGHBORS), random_state=SEED
     )
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Bare SciPy, the pipeline, bare SciPy again; then the selection by itself."""
+    """Time SciPy, the pipeline, SciPy again, and then the selection of landmarks alone."""
     X, _ = swiss_roll(case["n"])
     for rows in WARM_UP_ROWS:
         estimator(200, 100).fit(X[:rows]).transform(X[:rows])
@@ -63,12 +63,12 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def bare_minimum(X: np.ndarray, landmarks: np.ndarray) -> Row:
-    """Seconds to build a tree of all points, and to find every point's nearest landmarks."""
+    """Time building a tree of all points, and finding the nearest landmarks of every point."""
     build = timed(lambda: cKDTree(X, balanced_tree=False, compact_nodes=False))[0]
     tree = cKDTree(landmarks, balanced_tree=False, compact_nodes=False)
 
     def query() -> None:
-        # In blocks: gigabytes of results at once would only make it slower.
+        # Query in blocks, because gigabytes of results at once would only slow SciPy down.
         for start in range(0, len(X), BLOCK):
             tree.query(X[start : start + BLOCK], NEIGHBORS, workers=-1)
 
@@ -76,19 +76,20 @@ def bare_minimum(X: np.ndarray, landmarks: np.ndarray) -> Row:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Seconds of every stage, and what they are compared with."""
+    """Write the time of every stage, and of the baseline."""
     for row in rows:
         if row.get("error"):
             page.text(f"Failed: {row['error']}.")
             continue
         page.text(
-            f"""Swiss roll of {row["n"]:,} x 3 in float32, {row["k"]:,} landmarks by
-            `EfficientDPP(n_neighbors={row["m"]})`, Bhattacharyya graph with {NEIGHBORS}
-            neighbors, `LaplacianEigenmaps` to 2-D, then `transform` of all points. It is compared
-            with the least that anybody could do with SciPy, in the same process, before and after:
-            build a `cKDTree` of all points (neither balanced nor compact, the fastest), and find
-            the {NEIGHBORS} nearest of {row["k"]:,} landmarks for every point on all cores (before,
-            of as many points drawn at random). Ratios are to the mean of the two."""
+            f"""The pipeline embeds a Swiss roll of {row["n"]:,} x 3 values in float32:
+            `EfficientDPP(n_neighbors={row["m"]})` draws {row["k"]:,} landmarks,
+            `LaplacianEigenmaps` embeds their Bhattacharyya graph with {NEIGHBORS} neighbors in 2-D,
+            and `transform` embeds all points. The baseline is the least that one could do with
+            SciPy: build a `cKDTree` of all points (neither balanced nor compact, which is fastest),
+            and find the {NEIGHBORS} nearest of {row["k"]:,} landmarks for every point on all cores.
+            It runs in the same process, before the pipeline (with random points as landmarks) and
+            after it. Ratios refer to the mean of the two runs."""
         )
         parts = [*(name for name in row if name.startswith("fit: ")), "fit", "transform"]
         lines = [[name, number(row[name])] for name in parts]
@@ -103,7 +104,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         page.table(["what", "seconds"], lines)
         page.text(
             f"""The whole pipeline takes {number(row["seconds"] / sum(means.values())).text} times
-            as long as both parts of SciPy's minimum, and the selection alone
+            as long as both parts of the SciPy baseline, and the selection alone
             {number(row["selection"] / means["tree"]).text} times as long as SciPy's tree. Memory
             beyond the input peaks at {size(row["peak"]).text}. The selection computed
             {row["rows"]:,} neighborhoods and made {row["proposals"]:,} proposals."""

@@ -1,7 +1,7 @@
-"""Time and memory of a case, in a process of its own with limits on both. Needs Linux.
+"""Measure the time and memory of cases in separate processes, with limits on both. Requires Linux.
 
-`apart` makes a function that runs a case in a fresh process. In that process, `timed` and `measure`
-tell the parent when a fit begins and ends, so that the limit of time covers the fit alone.
+`apart` wraps a function so that it runs each case in a fresh process. In that process, `timed` and
+`measure` tell the parent when a fit begins and ends, so that the time limit covers only the fit.
 """
 
 import ctypes
@@ -21,18 +21,18 @@ from experiments.runner import MissingDataError, Row, Settings
 
 FIT_LIMIT, QUICK_FIT_LIMIT = 600.0, 120.0  # seconds
 MEMORY_LIMIT = 16e9  # bytes
-SAMPLING = 0.05  # seconds between two looks at a worker's memory
+SAMPLING = 0.05  # seconds between checks of a worker's memory
 
 Run = Callable[[Row, Settings], Row]
 
-# To the parent, in a process that `apart` started.
+# Connection to the parent, in a process that `apart` started.
 _parent: Connection | None = None
 
 
 def apart(run: Run, limit: float = FIT_LIMIT, quick_limit: float = QUICK_FIT_LIMIT) -> Run:
-    """Run cases in fresh processes: their result, or ``{"error": reason}``.
+    """Wrap `run` to run cases in fresh processes; a failed case returns ``{"error": reason}``.
 
-    The limit is how many seconds whatever is timed may take.
+    `limit` is the maximum number of seconds for each timed call, and `quick_limit` for quick runs.
     """
 
     def run_apart(case: Row, settings: Settings) -> Row:
@@ -53,19 +53,19 @@ def apart(run: Run, limit: float = FIT_LIMIT, quick_limit: float = QUICK_FIT_LIM
 def _work(parent: Connection, run: Run, case: Row, settings: Settings) -> None:
     global _parent
     _parent = parent
-    warnings.filterwarnings("ignore")  # They would bury the reason for a failure.
+    warnings.filterwarnings("ignore")  # Warnings would bury the reason for a failure.
     try:
         result: Any = run(case, settings)
     except (MissingDataError, ModuleNotFoundError) as error:
         result = error
-    except Exception as error:  # Anything a peer raises is its result, and goes into its row.
+    except Exception as error:  # Any error of a peer is recorded as its result.
         traceback.print_exc()
         result = {"error": _reason(error)}
     parent.send(result)
 
 
 def _reason(error: Exception) -> str:
-    """Why it failed, in a table cell."""
+    """Describe an error briefly enough for a table cell."""
     if isinstance(error, MemoryError):
         asked = re.search(r"allocate ([\d.]+ \w+)", str(error))
         return f"out of memory (asked for {asked[1]})" if asked else "out of memory"
@@ -73,7 +73,7 @@ def _reason(error: Exception) -> str:
 
 
 def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
-    """Result of a worker, the limit that it broke, or how it died."""
+    """Return the result of a worker, the limit that it exceeded, or how it ended."""
     deadline = float("inf")
     while True:
         if messages.poll(SAMPLING):
@@ -94,12 +94,12 @@ def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
             return {"error": f"> {limit:g} s"}
 
 
-# In the process that measures -----------------------------------------------------------------
+# In the measuring process ---------------------------------------------------------------------
 
 
 def measure(fit: Callable[[], Any]) -> tuple[Any, Row]:
-    """Result of `fit`, with its wall seconds and the peak of resident memory above the start."""
-    # Freed memory goes back to the system: reusing it must not be mistaken for using none.
+    """Return the result of `fit`, its wall time, and its peak resident memory above the start."""
+    # Return freed memory to the system; otherwise, reusing it would not count as using memory.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # Resets the peak.
@@ -109,7 +109,7 @@ def measure(fit: Callable[[], Any]) -> tuple[Any, Row]:
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds that a call takes, and its result."""
+    """Return the number of seconds that a call takes, and its result."""
     _tell(True)
     start = time.perf_counter()
     result = function()
@@ -124,7 +124,7 @@ def _tell(fitting: bool) -> None:
 
 
 def memory_field(name: str, process: int | str | None = "self") -> int:
-    """One line of /proc/<process>/status in bytes; 0 when the process has ended."""
+    """Return a field of /proc/<process>/status in bytes, or 0 if the process has ended."""
     try:
         text = Path(f"/proc/{process}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

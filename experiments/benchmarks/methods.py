@@ -1,8 +1,8 @@
-"""The compared methods, each behind one small function, set up as their documentation recommends.
+"""The compared methods, each in a small function, set up as their documentation recommends.
 
 A selector takes the points, the number of landmarks and a seed, and returns landmarks. An embedder
-takes the points and a seed, and returns two coordinates for every row; a mapper takes a metric,
-too. Peers are imported inside their function: no process loads a peer that it does not measure.
+takes the points and a seed, and returns two coordinates for every row; a mapper also takes a
+metric. Each function imports its peer, so that no process loads a peer that it does not measure.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,19 @@ import trigpoint as tp
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its color, how it is set up as pages say it, and what runs it."""
+    """A method: its color in plots, the description of its settings, and the function to run."""
 
     color: str
     setup: str
     run: Callable[..., Any]
-    # Rows of the call before the measured one, which imports and compiles.
+    # Number of rows of the call before the measured one, which imports and compiles.
     warm_up_rows: int = 500
-    # With more rows it would break a limit.
+    # Maximum number of rows; with more, the method would exceed a limit.
     most_rows: float = np.inf
 
 
-# What numba compiles depends on the size of the data too: umap-learn searches neighbors
-# approximately, with other functions, from 4,096 points.
+# Number of warm-up rows for methods that use numba. Which functions are compiled also depends on
+# the size of the data: from 4,096 points, umap-learn uses an approximate neighbor search.
 COMPILED = 5000
 
 
@@ -45,7 +45,7 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> Any:
 
 
 def setups(table: dict[str, Method]) -> list[str]:
-    """How each method of a table was set up, and where it was not run."""
+    """Describe the settings of each method, and the number of rows up to which it was run."""
     limits = {
         name: f"; run on up to {method.most_rows:,} rows"
         for name, method in table.items()
@@ -84,7 +84,7 @@ def _exact_k_dpp(X: np.ndarray, k: int, seed: int, *, bandwidth: float) -> np.nd
     return X[process.sample_exact_k_dpp(size=k, random_state=seed)]
 
 
-# Landmarks of starred methods are means of points, and need not be data points.
+# A star marks methods whose landmarks are means of points, not data points.
 SELECTORS = {
     "trigpoint EfficientDPP": Method(
         "#1f77b4",
@@ -94,7 +94,7 @@ SELECTORS = {
     ),
     "trigpoint EfficientDPP, refined": Method(
         "#17becf",
-        "`refine=True`, otherwise defaults: it is not told the bandwidth of the error",
+        "`refine=True`, otherwise defaults; the bandwidth of the trace error is not passed",
         lambda X, k, seed: tp.EfficientDPP(k, refine=True, random_state=seed).fit(X).landmarks_,
         COMPILED,
     ),
@@ -123,7 +123,7 @@ SELECTORS = {
     ),
     "geosketch": Method(
         "#8c564b",
-        "`gs(replace=False)`, on MNIST after 100 principal components (timed), as its guide says",
+        "`gs(replace=False)`; on MNIST after 100 principal components (timed), as in its guide",
         _geosketch,
     ),
     "DPPy exact k-DPP": Method(
@@ -144,7 +144,7 @@ def _eigenmaps(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
 def _umap(X: np.ndarray, seed: int, metric: str = "euclidean") -> np.ndarray:
     from umap import UMAP
 
-    # A seed would make it single-threaded.
+    # A seed would make UMAP single-threaded.
     return UMAP(metric=metric).fit_transform(X)
 
 
@@ -177,7 +177,7 @@ EMBEDDERS = {
     ),
     "scikit-learn SpectralEmbedding, 15 neighbors": Method(
         "#ce6dbd",
-        "`n_neighbors=15`, the number umap-learn takes, otherwise defaults",
+        "`n_neighbors=15`, the default of umap-learn, otherwise defaults",
         lambda X, seed: SpectralEmbedding(n_neighbors=15, random_state=seed).fit_transform(X),
     ),
     "umap-learn": Method("#637939", UNSEEDED, _umap, COMPILED, most_rows=100_000),
@@ -186,7 +186,7 @@ EMBEDDERS = {
 
 # Maps -----------------------------------------------------------------------------------------
 
-# Names of distances in PaCMAP and TriMap.
+# Names of the metrics in PaCMAP and TriMap.
 _ANGULAR = {"euclidean": "euclidean", "cosine": "angular"}
 
 
@@ -220,7 +220,7 @@ def _random(X: np.ndarray, seed: int, metric: str) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(len(X), 2))
 
 
-# Mappers that need one run only.
+# Mappers that are run with only one seed.
 DETERMINISTIC = ("PCA", "random")
 
 MAPPERS = {
@@ -232,7 +232,7 @@ MAPPERS = {
     "PCA": Method("#8c564b", "scikit-learn's, two components", _pca),
     "random": Method("#7f7f7f", "random coordinates, for comparison", _random),
 }
-# More and fewer steps than by default, for the curve of neighbors preserved over seconds.
+# Fewer and more steps than by default, for the curve of preserved neighbors against time.
 VARIED = {
     f"LandmarkMap, {n_iter:,} steps": Method(
         "#1f77b4", f"`n_iter={n_iter}`", partial(_landmark_map, n_iter=n_iter), COMPILED, 20_000

@@ -1,7 +1,7 @@
-"""Maps beside UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets.
+"""Benchmark of maps against UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets.
 
-``--where data=digits method=PCA seed=0`` runs some of the cases. To measure cases again, delete
-their lines from the results.
+``--where data=digits method=PCA seed=0`` runs only some of the cases. To measure cases again,
+delete their lines from the results.
 """
 
 import base64
@@ -21,7 +21,7 @@ QUICK = "digits", 1_000
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every method on every set, small ones first, and once before any is repeated."""
+    """Yield every method on every data set, from small to large, for one seed after the other."""
     sizes = [(name, entry.n) for name, entry in SETS.items() if entry.n]
     listed = [QUICK] if settings.quick else sorted(sizes, key=lambda item: item[1])
     for seed in settings.seeds(SEEDS, 1):
@@ -33,7 +33,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Time, memory and scores of a map, the latter on the same rows for every method."""
+    """Measure the time, memory and scores of a map; scores use the same rows for every method."""
     metric, method = SETS[case["data"]].metric, MAPPERS[case["method"]]
     X = mapped_rows(case["data"], settings)[: case["n"]]
     if not settings.quick:
@@ -55,7 +55,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def packed(Y: np.ndarray) -> str:
-    """Coordinates of some rows as text, with three digits."""
+    """Encode the coordinates of some rows as text, with about three digits."""
     some = Y[sample_rows(len(Y), KEPT)].astype(np.float64)
     some -= some.mean(axis=0)
     some /= np.abs(some).max() or 1.0

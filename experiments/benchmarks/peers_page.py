@@ -1,4 +1,4 @@
-"""Page of the benchmark of maps: a table for each data set, ranks over sets, and who wins where."""
+"""Page of the benchmark of maps: mean ranks, where other methods win, and a table per data set."""
 
 import base64
 from collections import Counter
@@ -31,16 +31,16 @@ OURS, BASELINE = "LandmarkMap", "random"
 DRAWS = 2000
 
 NEIGHBORS = 10
-# Sets with more rows than this have one seed, fewer queries and maybe fewer methods.
+# Data sets with more rows than this have one seed, fewer queries and possibly fewer methods.
 SEVERAL = 20_000
-# Rows whose neighborhoods are compared, by the number of rows.
+# Pairs of a maximum number of rows and the number of rows whose neighborhoods are compared.
 QUERIES = ((SEVERAL, 1000), (100_000, 500), (10**9, 200))
-# Rows whose coordinates are kept, to compare maps from different seeds.
+# Number of rows whose coordinates are stored, to compare maps from different seeds.
 KEPT = 300
 
 
 class Measure(NamedTuple):
-    """A column: which end is best, how its cells look, and how much better one of two is."""
+    """A column: whether low or high is best, how to format cells, and how to compare two values."""
 
     best: Callable
     cell: Callable[[float], Cell]
@@ -51,16 +51,16 @@ class Measure(NamedTuple):
 _SHARE = Measure(max, percent, lambda ours, theirs: 100 * (theirs - ours), "{:.1f} points")
 _SCORE = Measure(max, score, lambda ours, theirs: theirs - ours, "{:.3f}")
 _TIMES = Measure(min, duration, lambda ours, theirs: ours / theirs, "{:.1f} times as fast")
-# Of results, and then that of maps from different seeds.
+# Measures of single maps, and finally the one that compares maps from different seeds.
 MEASURES = {"seconds": _TIMES, "preserved": _SHARE, "area": _SCORE, "distances": _SCORE}
 MEASURES |= {"triplets": _SHARE, "R²": _SCORE}
 
-# A method, by the measures that it has on a set; empty if it failed.
+# Measures of each method on one data set, by name; empty if the method failed.
 Scores = dict[str, dict[str, float]]
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Ranks and wins first, then a table for each data set."""
+    """Write mean ranks and wins, followed by a table for each data set."""
     _introduce(page)
     of_set = grouped(rows, "data")
     scores = {name: _scores(same) for (name,), same in of_set.items()}
@@ -93,27 +93,28 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 def _introduce(page: Page) -> None:
     counts = ", ".join(f"{queries:,} up to {most:,} rows" for most, queries in QUERIES[:-1])
     page.text(
-        f"""Every method lays out all rows in two dimensions, with default settings, in a process of
-        its own, after a call on a few rows that imports and compiles. On sets of words and of
-        molecules every method is asked for cosine distances (angular in PaCMAP and TriMap, unit
-        rows in PCA). *Preserved* is the share of the {NEIGHBORS} nearest neighbors of a row that
-        are among its {NEIGHBORS} nearest in the map; *area* is that under R_NX, neighborhoods of
-        all sizes over the logarithm of their size; *distances* is the rank correlation of
-        distances of random pairs; *triplets* is the share of random triplets of which the map
-        orders the distances as the data does (`trigpoint.metrics.map_scores`). Neighborhoods are
-        those of random rows among all rows ({counts}, {QUERIES[-1][1]:,} beyond). *R²* is how much
-        of one map another seed explains, after rotation and scaling (Procrustes; mean of all
-        pairs of seeds, on {KEPT} rows). Up to {SEVERAL:,} rows, seconds are the median and scores
-        the mean of several seeds; larger sets and {" and ".join(DETERMINISTIC)} have one, and not
-        every method was run on all of them. The best of a column is bold, leaving out {BASELINE}
-        coordinates. In the figure, small points are sets, and squares are means over the sets of
-        up to {SEVERAL:,} rows that all methods were run on; the line connects {OURS} with 100, 300
-        (the default) and 1,000 steps. Trustworthiness and continuity are in the file of results."""
+        f"""Every method maps all rows to two dimensions with default settings, in a separate
+        process, after a warm-up call on a few rows that imports and compiles. For words and
+        molecules, every method uses cosine distances (angular in PaCMAP and TriMap, unit rows in
+        PCA). *Preserved* is the share of the {NEIGHBORS} nearest neighbors of a row that are among
+        its {NEIGHBORS} nearest in the map; *area* is the area under R_NX, which covers
+        neighborhoods of all sizes on a logarithmic scale; *distances* is the rank correlation of
+        distances between random pairs; *triplets* is the share of random triplets whose distances
+        have the same order in the map as in the data (`trigpoint.metrics.map_scores`).
+        Neighborhoods are those of random rows among all rows ({counts}, {QUERIES[-1][1]:,} for
+        more). *R²* measures how similar maps from different seeds are after rotation and scaling
+        (Procrustes; mean of all pairs of seeds, on {KEPT} rows). Up to {SEVERAL:,} rows, time is
+        the median and scores are the mean over several seeds. Larger data sets have only one seed,
+        as do {" and ".join(DETERMINISTIC)}, and not every method was run on all of them. The best
+        value of each column is bold, except for {BASELINE} coordinates. In the figure, small points
+        are data sets, and squares are means over the data sets of up to {SEVERAL:,} rows on which
+        all methods were run; the line connects {OURS} with 100, 300 (the default) and 1,000 steps.
+        Trustworthiness and continuity are in the file of results."""
     )
 
 
 def _scores(rows: Sequence[Row]) -> Scores:
-    """Every method's measures on one set."""
+    """Return the measures of every method on one data set."""
     found: Scores = {}
     for (name,), runs in grouped(rows, "method").items():
         good = [row for row in runs if not row.get("error")]
@@ -132,7 +133,7 @@ def _scores(rows: Sequence[Row]) -> Scores:
 
 
 def unpacked(text: str) -> np.ndarray:
-    """Coordinates of some rows."""
+    """Decode coordinates that `packed` encoded."""
     return np.frombuffer(base64.b64decode(text), "<f2").reshape(-1, 2).astype(np.float64)
 
 
@@ -147,18 +148,18 @@ def _table(rows: Sequence[Row], table: Scores, page: Page) -> None:
             for column, (_, cell) in measures.items()
         ]
         if name == BASELINE:
-            # As text, so that these are never the best.
+            # Text cells are never the best.
             cells = [cell.text if isinstance(cell, Cell) else cell for cell in cells]
         lines.append([name, *cells] if scores else [name, errors[name]])
     heads = {"method": None} | {name: best for name, (best, _) in measures.items()}
     page.table(heads, lines, fill="-")
 
 
-# Over sets ------------------------------------------------------------------------------------
+# Across data sets -----------------------------------------------------------------------------
 
 
 def _common(tables: dict[str, Scores]) -> tuple[list[str], dict[str, Scores]]:
-    """Methods that were run on half of the sets of which several maps are made, and common sets."""
+    """Return the methods that were run on half of the smaller sets, and the sets they share."""
     several = {name: table for name, table in tables.items() if SETS[name].n <= SEVERAL}
     known = Counter(method for table in several.values() for method in table)
     methods = [method for method in MAPPERS if 2 * known[method] >= len(several) > 0]
@@ -166,10 +167,10 @@ def _common(tables: dict[str, Scores]) -> tuple[list[str], dict[str, Scores]]:
 
 
 def _ranks(tables: dict[str, Scores], page: Page) -> None:
-    """Mean ranks with intervals; methods that failed on a set share its last ranks."""
+    """Write mean ranks with intervals; methods that failed on a set share its last ranks."""
     methods, complete = _common(tables)
     if not complete:
-        page.text("No set has a run of every method.")
+        page.text("No data set has a run of every method.")
         return
     columns, counts = [], []
     for measure in MEASURES:
@@ -181,17 +182,18 @@ def _ranks(tables: dict[str, Scores], page: Page) -> None:
         columns.append(_with_intervals(np.array(ranks)) if ranks else ["-"] * len(methods))
         counts.append(len(ranks))
     page.text(
-        f"""Rank among {len(methods)} methods, 1 is best, with 95 % intervals from {DRAWS:,}
-        bootstrap samples of the {counts[0]} sets of up to {SEVERAL:,} rows that all of them were
-        run on, {counts[-1]} of them with several seeds. Methods that failed on a set share its last
-        ranks, and those that were run on less than half of the sets are left out."""
+        f"""Mean rank among {len(methods)} methods, where 1 is best, with 95 % intervals from
+        {DRAWS:,} bootstrap samples of the {counts[0]} data sets of up to {SEVERAL:,} rows on which
+        all of these methods were run, {counts[-1]} of them with several seeds. Methods that failed
+        on a data set share its last ranks. Methods that were run on less than half of the data sets
+        are omitted."""
     )
     heads = {"method": None, **dict.fromkeys(MEASURES, min)}
     page.table(heads, [[name, *cells] for name, *cells in zip(methods, *columns, strict=True)])
 
 
 def _ranked(values: Sequence[float | None], measure: str) -> np.ndarray | None:
-    """Ranks of methods on one set; None if the set has no such measure."""
+    """Return the ranks of methods on one data set, or None if it lacks the measure."""
     if measure == "R²" and sum(value is not None for value in values) < 3:
         return None
     sign = 1 if MEASURES[measure].best is min else -1
@@ -209,9 +211,9 @@ def _with_intervals(ranks: np.ndarray) -> list[Cell]:
 
 
 def _large(tables: dict[str, Scores], page: Page) -> None:
-    """Seconds and neighbors preserved of every method on the largest sets."""
+    """Write the time and the preserved neighbors of every method on the largest data sets."""
     methods = [m for m in MAPPERS if any(t.get(m) for t in tables.values())]
-    page.text("Seconds and neighbors preserved; the tables below have all measures.")
+    page.text("Seconds and share of neighbors preserved; the tables below have all measures.")
     lines = []
     for name, table in sorted(tables.items(), key=lambda item: SETS[item[0]].n):
         cells = [
@@ -225,11 +227,11 @@ def _large(tables: dict[str, Scores], page: Page) -> None:
 
 
 def _wins(tables: dict[str, Scores], page: Page) -> None:
-    """How often, by how much and by whom ours is beaten, for each measure."""
+    """Write how often, by how much and by which methods ours is beaten, for each measure."""
     page.text(
-        f"""On how many sets the best other method is better than {OURS}, as far as the tables below
-        show it, and by how much; *typical* is the median over those sets. PCA, which is always the
-        fastest and the same with every seed, is left out of seconds and of R²."""
+        f"""Number of data sets on which the best other method beats {OURS} at the precision of the
+        tables below, and by how much; *typical* is the median over those data sets. PCA, which is
+        always the fastest and does not depend on the seed, is omitted from seconds and R²."""
     )
     lines = []
     for measure, one in MEASURES.items():
@@ -240,7 +242,7 @@ def _wins(tables: dict[str, Scores], page: Page) -> None:
                 found.pop("PCA", None)
             if OURS in found and len(found) > 1:
                 ours = found.pop(OURS)
-                # Of equal ones, the first in the table.
+                # Among equals, the first in the table wins.
                 winner = one.best(found, key=found.__getitem__)
                 theirs = found[winner]
                 better = (
@@ -268,10 +270,10 @@ def _wins(tables: dict[str, Scores], page: Page) -> None:
 
 
 def _plot(tables: dict[str, Scores], page: Page) -> None:
-    """Neighbors preserved over seconds: a point for each set, and a large one for their mean.
+    """Plot preserved neighbors against time, with a small point per data set, and a large mean.
 
-    Means are over ranked sets that no method failed on, so that they can be compared. A line
-    connects those of ours with more and fewer steps.
+    Means are over ranked data sets on which no method failed, so that they are comparable. A line
+    connects the means of ours with fewer and more steps.
     """
     describe = "Neighbors preserved over seconds, for every method on every set"
     with page.picture(describe, ncols=2, sharey=True, figsize=(9, 4)) as panels:

@@ -1,4 +1,4 @@
-"""What the pictures of benchmarks share."""
+"""Helpers for the figures of benchmarks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from experiments.runner import Row
 def growth_lines(
     axes: Any, rows: Sequence[Row], colors: dict[str, str], field: str, scale: float = 1.0
 ) -> None:
-    """Draw one line per method over the number of points, both axes logarithmic."""
+    """Draw one line per method against the number of points, on logarithmic axes."""
     for (name,), runs in grouped(rows, "method").items():
         cases = grouped([row for row in runs if not row.get("error")], "n")
         sizes = [n for (n,) in cases]
@@ -22,7 +22,7 @@ def growth_lines(
 
 
 def logarithmic(axes: Any, names: str) -> None:
-    """Make axes logarithmic, labelled with plain numbers; a short one also at 2 and 5."""
+    """Make axes logarithmic, labeled with plain numbers; short ones are also labeled at 2 and 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.grid(color="#e6e6e6")

@@ -1,4 +1,4 @@
-"""Do diverse landmarks matter? Four samplers in the same pipeline, on many data sets."""
+"""Benchmark of four samplers in the same pipeline, on many data sets."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,21 +28,21 @@ DATA = (
 )
 # fmt: on
 
-# The points that are used, the share of them that is fitted, and the most that are held back.
+# Maximum number of points used, share of them that is fitted, and maximum number held out.
 SIZE, TRAIN_SHARE, MOST_HELD_BACK = 10_000, 0.7, 1500
 SPLITS, KEPT = 2, 10
 QUICK, QUICK_SIZE = ("bowl", "digits"), 600
 
-# Scores of all held-out points, and of the tenth of them that lie farthest from their neighbors.
+# Held-out points that are scored: all, and the tenth of them farthest from their neighbors.
 PARTS = "all", "sparsest tenth"
 _SPARSEST = 0.1
 
-# Data sets whose points spread locally in fewer directions than this are counted as surfaces.
+# Data sets with a local dimension below this count as surfaces.
 _SURFACE = 3.5
 
 
 class Trial:
-    """Points that are split at random into some to fit and some to score."""
+    """Random split of points into a training set, which is fitted, and a test set to score."""
 
     def __init__(self, X: np.ndarray, labels: np.ndarray | None, seed: int) -> None:
         order = np.random.default_rng(seed).permutation(len(X))
@@ -52,7 +52,11 @@ class Trial:
         self.labels = None if labels is None else (labels[train], labels[test[:MOST_HELD_BACK]])
 
     def hits(self, known: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """Whether each has the class of the nearest, or its share of nearest points preserved."""
+        """Return the score of each test point.
+
+        With classes, the score is 1 if the nearest training point has the same class. Without, it
+        is the share of nearest training points that are preserved.
+        """
         found = _nearest(known, asked, KEPT)
         if self.labels is not None:
             return self.labels[0][found[:, 0]] == self.labels[1]
@@ -64,17 +68,17 @@ def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every split of every data set."""
+    """Yield every split of every data set."""
     for seed in settings.seeds(SPLITS, quick=1):
         for name in QUICK if settings.quick else DATA:
             yield {"data": name, "seed": seed}
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Scores of all samplers, by number of coordinates and of landmarks."""
+    """Score all samplers for every number of coordinates and landmarks."""
     X, labels = load(case["data"], settings)
     rows = np.random.default_rng(0).permutation(len(X))[: QUICK_SIZE if settings.quick else SIZE]
-    # Some coordinates are those of a map, whose origin is far away.
+    # Center the data, because some columns are geographic, with an origin far away.
     X = (X[rows] - np.mean(X, axis=0, dtype=np.float64)).astype(np.float32)
     trial = Trial(X, None if labels is None else np.asarray(labels)[rows], case["seed"])
     distances = np.linalg.norm(trial.test - trial.train[trial.nearest[:, -1]], axis=1)
@@ -98,7 +102,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Row]:
-    """Mean scores of every sampler on every data set in percent, by local dimension."""
+    """Return mean scores of every sampler on every data set in percent, sorted by dimension."""
     possible = [row for row in rows if row[f"{DPP}, {count}, {k}, {PARTS[0]}"] is not None]
     found = [
         {"data": SETS[name].title, "d": runs[0]["d"], "dimension": mean(runs, "dimension")}
@@ -112,14 +116,15 @@ def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Row]:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Differences between samplers over the data sets, and the scores of each."""
+    """Write the differences between samplers across data sets, and the scores of each sampler."""
     page.text(
-        f"""`LaplacianEigenmaps` with default settings and landmarks by four samplers. Of up to
-        {SIZE:,} points {100 * TRAIN_SHARE:.0f} % are fitted, and up to {MOST_HELD_BACK:,} others
-        are scored: the share of them that have the class of the nearest fitted point in the
-        embedding, or, without classes, the share of their {KEPT} nearest fitted points that are
-        among the {KEPT} nearest in the embedding. Means over {SPLITS} splits. The sparsest tenth
-        are the held-out points whose tenth neighbor is farthest."""
+        f"""`LaplacianEigenmaps` with default settings uses landmarks from four samplers. Of up to
+        {SIZE:,} points, {100 * TRAIN_SHARE:.0f} % are fitted, and up to {MOST_HELD_BACK:,} of the
+        others are held out for scoring. The score is the share of held-out points that have the
+        class of the nearest fitted point in the embedding or, for data without classes, the share
+        of their {KEPT} nearest fitted points that are among the {KEPT} nearest in the embedding.
+        Scores are means over {SPLITS} splits. The sparsest tenth are the held-out points whose
+        tenth neighbor is farthest."""
     )
     found = {
         f"{count} coordinates, {{}}{k:,}": scores_of(rows, count, k)
@@ -128,9 +133,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     }
     page.heading("EfficientDPP compared with the others")
     page.text(
-        f"""Percentage points by which `EfficientDPP` is better: the mean over data sets with a 95 %
-        interval for other data sets of these kinds (t distribution), and in brackets on how many
-        of them it is ahead. *Surfaces* have a local dimension below {_SURFACE:g}."""
+        f"""Percentage points by which `EfficientDPP` is better: the mean over data sets, with a
+        95 % interval for other data sets of these kinds (t distribution), and in parentheses the
+        number of data sets on which it is ahead. *Surfaces* have a local dimension below
+        {_SURFACE:g}."""
     )
     others = [name for name in SAMPLERS if name != DPP]
     lines = []
@@ -152,7 +158,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 
 def _summary(gains: Sequence[float]) -> str:
-    """Mean over the data sets, with its interval, and on how many it is above zero."""
+    """Format the mean gain over data sets, its interval, and the number of positive gains."""
     if len(gains) < 2:
         return "-"
     half = t.ppf(0.975, len(gains) - 1) * standard_error(np.array(gains))

@@ -1,4 +1,4 @@
-"""Landmarks: how long they take, and how well they cover the points."""
+"""Benchmark of landmark selection: time, memory, and how well landmarks cover the points."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ QUICK = [("roll", 1_000, 50), ("mnist", 2_000, 100)]
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every method on every data set, smaller ones first."""
+    """Yield every method on every data set, from small to large."""
     for kind, n, k in QUICK if settings.quick else FULL:
         bandwidth = 6.0 if kind == "mnist" else round(1.5 * (1000 / k) ** 0.5, 2)
         for name, method in SELECTORS.items():
@@ -31,7 +31,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Choose landmarks, and measure how good they are."""
+    """Select landmarks, and measure their quality."""
     method, k = SELECTORS[case["method"]], case["k"]
     options = {"bandwidth": case["bandwidth"]} if case["method"] == EXACT else {}
     X = swiss_roll(case["n"])[0] if case["data"] == "roll" else mnist(case["n"], settings)[0]
@@ -46,14 +46,14 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """One table for each data set, and time and quality side by side."""
+    """Write one table for each data set, and plot time and quality side by side."""
     page.text(
-        f"""Covering radius: largest distance from any point to its nearest landmark. Trace error:
-        error of the Nystrom approximation of the Gaussian kernel (equation 1 of the paper), as a
-        share of the trace, with one bandwidth for all methods of a table; of more than
-        {ERROR_SAMPLE:,} points it is estimated on {ERROR_SAMPLE:,} drawn at random, the same for
-        all. Smaller is better everywhere, the best of a column is bold. A star
-        marks methods whose landmarks are means of points and not points."""
+        f"""The covering radius is the largest distance from any point to its nearest landmark. The
+        trace error is the error of the Nystrom approximation of the Gaussian kernel (equation 1 of
+        the paper), as a share of the trace, with one bandwidth for all methods of a table. For more
+        than {ERROR_SAMPLE:,} points, it is estimated on a random sample of {ERROR_SAMPLE:,}, the
+        same for all methods. Smaller is better everywhere, and the best value of each column is
+        bold. A star marks methods whose landmarks are means of points rather than points."""
     )
     _plot(rows, page)
     for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
@@ -64,7 +64,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             [[row["method"], *_cells(row)] for row in same],
             fill="-",
         )
-        page.text(f"Bandwidth of the trace error {same[0]['bandwidth']:g}.")
+        page.text(f"The bandwidth of the trace error is {same[0]['bandwidth']:g}.")
     page.text("Settings:")
     page.items(setups(SELECTORS))
 
@@ -77,7 +77,7 @@ def _cells(row: Row) -> list:
 
 
 def _plot(rows: Sequence[Row], page: Page) -> None:
-    """Time over n, and radius over time on the second largest roll."""
+    """Plot time against n, and covering radius against time on the second largest roll."""
     colors = {name: method.color for name, method in SELECTORS.items()}
     k = max(row["k"] for row in rows if row["data"] == "roll")
     grown = [row for row in rows if (row["data"], row["k"]) == ("roll", k)]

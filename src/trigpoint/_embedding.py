@@ -39,9 +39,9 @@ HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
 class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
-    """Base of the estimators.
+    """Base class of the estimators.
 
-    `fit` draws a pool of rows and landmarks among them, and embeds the landmarks. `transform`
+    `fit` draws a pool of rows, selects landmarks from it, and embeds the landmarks. `transform`
     applies the resulting model to any rows, wherever they are stored.
     """
 
@@ -67,17 +67,17 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
     _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
     _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
-    _has_eigenvalues = True  # One for each coordinate.
+    _has_eigenvalues = True  # Whether each coordinate has an eigenvalue.
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw landmarks among the rows of `X` and embed them.
+        """Select landmarks from the rows of `X` and embed them.
 
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
             Anything that `trigpoint.open_source` accepts. Only a random sample of the rows is read
             into memory (at least 131,072 rows and 64 per landmark), and only these rows are
-            checked. The same `random_state` gives the same landmarks for any kind of storage.
+            checked. The same `random_state` selects the same landmarks from any kind of storage.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -89,7 +89,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return self
 
     def _fit(self, X: Any) -> tuple[Source, np.ndarray | None]:
-        """Fit; return the source, and the landmark (n,) of every row if all are landmarks."""
+        """Fit, and return the source, and the landmark of each row (n,) if all are landmarks."""
         space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
@@ -129,11 +129,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
-            As for `fit`. Every row is checked. Names, data type and sparsity of the columns are
-            matched to the fitted rows.
+            As for `fit`. Every row is checked. Column names must match those seen in `fit`; values
+            are converted to the fitted data type and sparsity.
         out : path or None, default=None
             A ``.npy``, ``.csv`` or ``.parquet`` file to write the coordinates to, block by block.
-            It appears only when complete.
+            The file appears only when complete.
         device : torch.device, str or None, default=None
             PyTorch device to compute on. ``None`` uses the device of a tensor, and the CPU for
             anything else.
@@ -202,16 +202,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return space_for(self.metric)
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
-        """Return the pool in fewer columns, if the estimator takes no more."""
+        """Return the pool, reduced to fewer columns if the estimator needs that."""
         return pool
 
     @abstractmethod
     def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:
-        """Embed the landmarks: the only stage in which estimators differ."""
+        """Embed the landmarks. Estimators differ only in this stage."""
 
     @abstractmethod
     def _extension(self, fit: Fit) -> Extension:
-        """Prepare the extension to other points from a fit."""
+        """Prepare the extension of a fit to other points."""
 
     def _stored(self, fit: Fit) -> dict[str, np.ndarray]:
         """Return the `extras` of a fit that a model file stores."""
@@ -225,7 +225,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         coordinates = fit.spectrum.coordinates
         if isinstance(model.extension, SmoothExtension):
             coordinates, _ = model.extension(fit.landmarks.points)
-        # Cloned, since parameters of samplers and graphs may change without a new fit.
+        # Clone samplers and graphs, because users may change their parameters without refitting.
         parameters = {
             name: clone(value) if isinstance(value, BaseEstimator) else value
             for name, value in self.get_params(deep=False).items()
@@ -243,7 +243,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             unhelpful=self._unhelpful,
         )
         self.model_ = model
-        # It was measured on an earlier fit.
+        # The quality was measured on an earlier fit.
         if hasattr(self, "quality_"):
             del self.quality_
         self.landmark_indices_ = landmarks.indices
@@ -264,10 +264,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         -----
         The file holds the landmarks, their graph and coordinates, and the parameters; its size does
         not depend on the number of fitted rows. It uses the safetensors layout and no pickle: only
-        numbers and text are loaded. Local covariances are stored up to 16 columns. Parameters that
-        cannot be serialized are replaced by their result (a custom sampler by the rows it chose) or
-        dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit` are not stored,
-        so the same fit gives the same file.
+        numbers and text are loaded. Full local covariances are stored only for up to 16 columns.
+        Parameters that cannot be serialized are replaced by their result (a custom sampler by the
+        rows it chose) or dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit`
+        are not stored, so the same fit gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -297,7 +297,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         Parameters
         ----------
         path : path or None, default=None
-            The file to write. Without it, as in ``emb.report(X=X)``, a notebook shows the page
+            The file to write. If omitted, as in ``emb.report(X=X)``, a notebook displays the page
             below the cell.
         X : array-like of shape (n, d), file, or Dask collection; or None, default=None
             The rows to show; if omitted, only the landmarks are shown.
@@ -331,9 +331,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         X : array-like of shape (n, d), file, or Dask collection
             The fitted rows, or similar ones. Only a sample is read.
         sample : int or None, default=None
-            Number of random rows among which neighborhoods are compared. ``None`` takes a tenth of
-            the rows, but at least 2,000 and at most 10,000; above 15 columns, it takes 10,000. This
-            takes less time than the fit.
+            Number of random rows among which neighborhoods are compared. ``None`` uses a tenth of
+            the rows, but at least 2,000 and at most 10,000; above 15 columns, it uses 10,000.
+            Measuring these takes less time than the fit.
         random_state : None, int, RandomState or Generator, default=0
             Seed of the sample.
 
@@ -350,7 +350,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
         rows = as_generator(random_state).choice(n, size, replace=False)
         order = np.argsort(rows)
-        # In random order, since the first rows are the queries.
+        # Restore the random order, because the first rows are the queries.
         raw = source.take(rows[order])[np.argsort(order)]
         points = self.model_.space(raw, rows)
         points = points.toarray() if isinstance(points, csr_array) else points

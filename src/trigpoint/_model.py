@@ -1,4 +1,4 @@
-"""The fitted map from rows to coordinates, which is sent to threads, processes and devices."""
+"""Fitted map from rows to coordinates, which can be sent to threads, processes and devices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from trigpoint._extension.extensions import rows_at_once
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces import Space
 
-# Larger blocks would gain nothing, and progress would be reported less often.
+# Larger blocks would not be faster, and progress would be reported less often.
 _MOST_ROWS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A pure, picklable function of a block of rows, with the same bits for a row in any block.
+    """Pure, picklable function of a block of rows; a row gets the same bits in any block.
 
     Attributes
     ----------
     columns : Columns
-        Names, number, data type and sparsity of the fitted columns. Other rows are converted to
-        match before a call.
+        Names, number, data type and sparsity of the fitted columns. Rows must be converted to
+        match them before a call.
     space : Space
         Maps rows as they were read to Euclidean rows.
     extension : Extension
@@ -48,7 +48,7 @@ class Model:
     def __call__(self, block: Points, rows: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (b, l) of a block of rows, and which rows are far from all landmarks.
 
-        `rows` is the number of the first row or an array of all row numbers, for error messages.
+        `rows` is the number of the first row, or an array of all row numbers, for error messages.
         """
         coordinates, far = self.extension(self.space(block, rows))
         return coordinates.astype(self.columns.dtype, copy=False), far

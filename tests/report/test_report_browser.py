@@ -166,13 +166,13 @@ def test_landmarks_and_graph_are_switched(page):
 
 def test_axes_and_columns_are_chosen(page):
     first = pixels(page, "embedding")
-    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+    page.get_by_label("Vertical coordinate").select_option(label="coordinate 3")
     assert state(page)["axes"] == [0, 2]
     assert pixels(page, "embedding") != first
-    page.get_by_label("Coordinate across").select_option(label="coordinate 3")
+    page.get_by_label("Horizontal coordinate").select_option(label="coordinate 3")
     assert state(page)["axes"] == [2, 0]
     original = pixels(page, "original")
-    page.get_by_label("Column up").select_option(label="column 1")
+    page.get_by_label("Vertical column").select_option(label="column 1")
     assert state(page)["columns"][1] == 1
     assert pixels(page, "original") != original
 

@@ -172,7 +172,7 @@ def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
     emb = tp.LaplacianEigenmaps(landmarks=40, graph="euclidean", random_state=0).fit(X)
     path = emb.report(tmp_path / "a.html", X)
     page = open_page(path)
-    page.get_by_label("Column across").select_option(label="column 3")
+    page.get_by_label("Horizontal column").select_option(label="column 3")
     settle(page)
     assert state(page)["columns"][0] == 3
 

@@ -146,7 +146,7 @@ def test_the_view_is_saved_as_a_picture(open_page, pictured):
 def test_a_link_shows_the_same_view(open_page):
     page = open_page(color_scheme="light")
     page.select_option("#color", label="arc length")
-    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+    page.get_by_label("Vertical coordinate").select_option(label="coordinate 3")
     page.get_by_role("checkbox", name="Graph").check()
     page.locator("#embedding").focus()
     for key in ("+", "+", "ArrowRight", "ArrowUp"):

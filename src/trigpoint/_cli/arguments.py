@@ -153,9 +153,9 @@ def _add_select(commands: _Commands) -> None:
         trigpoint select scan.csv --columns x,y,z -k auto --refine -o small.csv
         """,
         """
-        Row numbers, counted from 0, go to standard output; with -o the rows themselves
+        Row numbers, counted from 0, go to standard output; with -o, the rows themselves
         go to a file. Both are in the order drawn. All columns are written from text to
-        text, from Parquet to Parquet or text, and from arrays; otherwise only the
+        text, from Parquet to Parquet or text, and from arrays; otherwise, only the
         compared columns are written.
         """,
     )
@@ -306,9 +306,9 @@ def _add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = 
 
 
 def _add_selection(parser: argparse.ArgumentParser, fewest: int, words: tuple[str, ...]) -> None:
-    """Add the options for choosing at least `fewest` landmarks, or as many as a word says."""
+    """Add the options for choosing landmarks: a number of at least `fewest`, or one of `words`."""
     others = "".join(f", or {word}" for word in words)
-    of_maps = "; for a map, all points up to 400000, and 10000 of more" if "all" in words else ""
+    of_maps = "; for a map, all points up to 400000, otherwise 10000" if "all" in words else ""
     parser.add_argument(
         "-k",
         "--landmarks",

@@ -33,7 +33,8 @@ from trigpoint.plot._colors import read_coloring
 
 _NAMES = {method: name for name, method in METHODS.items()}
 
-# Options that do not apply to a method, and options that imply eigenmaps if --method is not given.
+# Options that do not apply to a method, and options that imply Laplacian eigenmaps if --method is
+# not given.
 _NOT_FOR = {
     "kernel-pca": ("graph", "neighbors", "eigenvectors"),
     "isomap": ("eigenvectors",),

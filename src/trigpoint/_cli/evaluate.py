@@ -19,7 +19,7 @@ from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 # Maximum points and bytes of the sample; more would not change the digits shown.
 _SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
 _ERROR_SAMPLE = 4_000
-# The trace error takes a matrix of all pairs of landmarks.
+# Maximum number of landmarks for the trace error, which requires a matrix of all pairs.
 _MOST_LANDMARKS = 10_000
 
 # With fewer than twice this many points, any number of classes is accepted.
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> Result:
     subject = model._subject()
     projection = getattr(model.model_.extension, "projection", None)
     sample = subject.points(source, rows)
-    # In the space of the landmarks.
+    # Project the sample to the space of the landmarks.
     points, _ = projected(projection, sample)
     landmarks = model.landmarks_
     few = points[rng.choice(len(points), min(len(points), _ERROR_SAMPLE), replace=False)]

@@ -25,13 +25,13 @@ from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
-# Maximum bytes of points that are checked without --check, in a second or two.
+# Maximum bytes of points that are checked without --check, which takes a second or two.
 _LITTLE = 2**28
 
 # Text columns with at most this many distinct values count as classes.
 _MOST_CLASSES = 40
 
-# Columns dominate distances if at most half of them hold this share of the variance.
+# Some columns, at most half of them, dominate distances if they hold this share of the variance.
 DOMINANT_SHARE = 0.999
 
 # Rows and bytes of the sample inspected in detail, and landmarks assumed for the local dimension.
@@ -147,7 +147,7 @@ def _next_command(
 ) -> str:
     """Return the shell command that embeds the points."""
     path = Path(split_place(options.input)[0])
-    # Prefix names that begin like an option with their folder.
+    # Prefix a folder to names that begin like an option.
     stem, here = path.absolute().name.partition(".")[0], "./" if path.name.startswith("-") else ""
     if path.is_dir() and path.absolute() == Path.cwd():
         # Outputs inside the input folder would be rejected.

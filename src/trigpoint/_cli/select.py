@@ -70,7 +70,7 @@ def _sampler(options: argparse.Namespace) -> Any:
 
 def _write(options: argparse.Namespace, source: Source, rows: list[int]) -> int:
     """Write the chosen rows of an array; return the number of columns."""
-    # The columns of an array that were not compared are numeric, too.
+    # Array columns that were not compared are also numeric.
     whole = source if source.columns.names is not None else open_source(options.input)
     order = np.argsort(rows)
     chosen = dense(whole.take(np.asarray(rows)[order])[np.argsort(order)])

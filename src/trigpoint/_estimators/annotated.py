@@ -25,28 +25,29 @@ def fit_anndata(
     adata : AnnData
         The cells, in memory or backed by a file.
     estimator : estimator or None, default=None
-        The estimator to fit, such as `DiffusionMaps`; ``None`` takes
+        The estimator to fit, such as `DiffusionMaps`. ``None`` uses
         ``LandmarkMap(random_state=0)``, a map for visualization.
     use_rep : str or None, default=None
-        The entry of ``obsm`` to embed, or ``"X"``; ``None`` takes ``X_pca`` if there is one.
+        The entry of ``obsm`` to embed, or ``"X"``. ``None`` uses ``X_pca`` if it exists, and
+        otherwise ``X``.
     key_added : str, default="trigpoint"
         Name of the results.
 
     Returns
     -------
     estimator
-        The fitted estimator. Its methods take AnnData objects of other cells, and use the entry
-        of ``obsm`` that was fitted, which `anndata_key_` names.
+        The fitted estimator. Its methods accept AnnData objects with other cells, from which they
+        read the same entry of ``obsm``; its name is stored in `anndata_key_`.
 
     Notes
     -----
     With the default name, these entries are added to `adata`, or replaced if they exist:
 
-    - ``obsm["X_trigpoint"]``: the coordinates, which ``sc.pl.embedding(adata, "trigpoint")`` draws;
-    - ``obs["trigpoint_landmark"]``: whether a cell is a landmark, if landmarks are cells;
-    - ``uns["trigpoint"]``: ``params``, ``landmark_embedding``, ``landmark_indices``, and
-      ``connectivities``, the weights between landmarks, if the estimator has a graph. They link
-      landmarks, not cells, and are therefore not in ``obsp``.
+    - ``obsm["X_trigpoint"]``: the coordinates, which ``sc.pl.embedding(adata, "trigpoint")`` plots;
+    - ``obs["trigpoint_landmark"]``: whether each cell is a landmark, if landmarks are cells;
+    - ``uns["trigpoint"]``: ``params``, ``landmark_embedding``, ``landmark_indices``, and, if the
+      estimator has a graph, ``connectivities`` with its weights. The weights link landmarks, not
+      cells, and are therefore not in ``obsp``.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def fit_anndata(
 
 
 def _plain(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the parameters that were set, as values that files can store."""
+    """Return the parameters that are not None, as values that files can store."""
     parameters = estimator.get_params(deep=False)
     return {
         name: value if isinstance(value, (bool, int, float, str)) else " ".join(str(value).split())

@@ -1,4 +1,4 @@
-"""Comparison of methods on a sample of the rows, by the neighborhoods that they preserve."""
+"""Compare methods by the neighborhoods that they preserve in a sample of the rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,13 +31,13 @@ _COMPARED_METHODS: tuple[type[Embedding], ...] = (
     LandmarkMap,
 )
 
-# Rows to fit methods to, and rows among them to compare neighborhoods of: enough to resolve
-# differences of 0.01, and few enough to take seconds.
+# Number of rows that methods are fitted to, and number of these whose neighborhoods are compared:
+# enough to resolve differences of 0.01, and few enough to take only seconds.
 COMPARED_ROWS, _COMPARED = 20_000, 1_000
 _SAMPLE_BYTES = 2**27
 FEWEST_TO_COMPARE = 20
 
-# Neighbors in the graph along which distances are measured.
+# Number of neighbors in the graph along which distances are measured.
 _NEIGHBORS = 10
 
 _MOST_COMPONENTS = 3
@@ -53,11 +53,11 @@ def compare_methods(
     n_jobs: int | None = None,
     verbose: bool | Callable[[str, int, int], None] = False,
 ) -> Comparison:
-    """Compare the methods that visualize data by the neighborhoods that they preserve.
+    """Compare visualization methods by the neighborhoods that they preserve.
 
-    Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 rows with the same
-    landmarks, and the neighborhoods of 1,000 of these rows are compared. This takes seconds for any
-    number of rows.
+    `LaplacianEigenmaps`, `Isomap`, `KernelPCA` and `LandmarkMap` are fitted to 20,000 rows with the
+    same landmarks, and the neighborhoods of 1,000 of these rows are compared. This takes seconds
+    for any number of rows.
 
     Parameters
     ----------
@@ -66,20 +66,20 @@ def compare_methods(
     n_components : {1, 2, 3}, default=2
         Number of coordinates.
     landmarks : int or None, default=None
-        Number of landmarks; ``None`` as for `LaplacianEigenmaps`.
+        Number of landmarks. ``None`` has the same meaning as for `LaplacianEigenmaps`.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Returns
     -------
     Comparison
-        Its ``best`` is the estimator to fit.
+        Its attribute ``best`` is the estimator to fit.
 
     Notes
     -----
-    The score is `trigpoint.metrics.neighborhood_agreement`. It rewards neighborhoods of every size,
-    measured along the data and not across gaps: the best embedding of a Swiss roll unrolls it, and
-    that of digits shows groups.
+    The score is `trigpoint.metrics.neighborhood_agreement`, which compares neighborhoods of every
+    size. Distances are measured along the data rather than across gaps, so the best embedding of a
+    Swiss roll unrolls it, and the best embedding of digits shows groups.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def compare_methods(
 
 
 def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, Pool]:
-    """Return the rows that methods are fitted to, and their pool."""
+    """Return the numbers of the rows that methods are fitted to, and these rows as a pool."""
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
     size = min(source.n, COMPARED_ROWS, affordable)
     rows = np.sort(run.rng.choice(source.n, size, replace=False))

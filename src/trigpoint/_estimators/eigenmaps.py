@@ -31,30 +31,30 @@ from trigpoint._spectrum import (
     redundant_columns,
 )
 
-# Smallest eigenvalue for the extension to divide by; below it, coordinates would be noise.
+# Smallest eigenvalue that the extension may divide by; below it, coordinates would be noise.
 _MIN_EIGENVALUE = 1e-6
 
-# The automatic kernel of a complete graph is narrowed until all eigenvalues exceed the first value,
-# or the mean weight of edges is below the second.
+# The automatic kernel of a complete graph is narrowed until all eigenvalues exceed the first
+# threshold, or the mean edge weight falls below the second.
 _GOOD_EIGENVALUE = 1e-3
 _LEAST_MEAN_WEIGHT = 0.01
 
-# Neighbors in a sparse graph if points spread in more directions than there are coordinates. A
-# surface always counts as having enough coordinates.
+# Number of neighbors in a sparse graph if the local dimension exceeds the number of coordinates.
+# For surfaces, even one coordinate counts as enough.
 _SURFACE_DIMENSION = 2
 _SPARSE_NEIGHBORS = 5
-# Neighbors for many coordinates, if a graph of nearest neighbors is requested.
+# Number of neighbors for many coordinates, if a nearest-neighbor graph is requested.
 _DENSE_NEIGHBORS = 200
 
-# Complete graphs up to this many landmarks: 200 MB.
+# Maximum number of landmarks for a complete graph, which then takes 200 MB.
 _COMPLETE_MAX = 4000
-# Most coordinates per column for a complete graph. More coordinates resolve only fine detail, which
-# the wide kernel of a complete graph has lost.
+# Maximum number of coordinates per column for a complete graph. More coordinates resolve only fine
+# detail, which the wide kernel of a complete graph has lost.
 _COMPLETE_PER_COLUMN = 4
 
 
 class MarkovEmbedding(GraphEmbedding):
-    """Base of estimators whose coordinates are eigenvectors of a random walk on the graph."""
+    """Base class of estimators whose coordinates are eigenvectors of a random walk."""
 
     _selects = True
 
@@ -117,14 +117,14 @@ class MarkovEmbedding(GraphEmbedding):
                 "n_components",
             )
         support = support_of(fit.extended_by, fit.landmarks.points, fit.graph.bandwidths, fit.graph)
-        # Factor of each landmark in the kernel.
+        # Factor of each landmark in the kernel, which normalizes the density.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None
         return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, scale)
 
 
 def _published(landmarks: Landmarks, graph: LandmarkGraph, spectrum: Spectrum) -> Extension:
-    """Return the extension of the paper, which has one bandwidth."""
+    """Return the extension of the paper, which requires a single bandwidth."""
     low, high = float(graph.bandwidths.min()), float(graph.bandwidths.max())
     if low < high:
         raise ParameterValueError(
@@ -144,45 +144,48 @@ class LaplacianEigenmaps(MarkovEmbedding):
         Number of coordinates, l.
     landmarks : None, int, "auto", sampler, index array or point array, default=None
         The number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for the fewest that keep
-        its trace error within 1 %; a sampler; row numbers; or landmark points. ``None`` draws
+        the trace error within 1 %; a sampler; row numbers; or landmark points. ``None`` draws
         1,000, or takes every distinct point if there are no more than that.
     graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; a graph object
-        such as ``KNNGraph(20)``; or a symmetric (k, k) matrix of weights. ``"auto"`` takes nearest
-        neighbors by Bhattacharyya distance; for more than five coordinates it takes all pairs, or,
-        with more than 4,000 landmarks or four coordinates per column, nearest neighbors by
-        Euclidean distance. If `extension` and `eigenvectors` are also ``"auto"``, this graph is the
-        first of several candidates for up to three coordinates from up to 1,000 landmarks, and for
-        six to 64 coordinates that are more than `dimension_`. The candidate that preserves most
-        neighbors of 2,000 points is taken (`tried_`).
+        such as ``KNNGraph(20)``; or a symmetric (k, k) matrix of weights. For up to five
+        coordinates, ``"auto"`` links nearest neighbors by Bhattacharyya distance. For more, it
+        links all pairs, or nearest neighbors by Euclidean distance if there are more than 4,000
+        landmarks or more than four coordinates per column. If `extension` and `eigenvectors` are
+        also ``"auto"`` and there are at most 1,000 landmarks, this graph is only the first of
+        several candidates for up to three coordinates, and for six to 64 coordinates if
+        `dimension_` is no more than `n_components`. The candidate that preserves the most
+        neighbors in a sample of 2,000 points is used (`tried_`).
     eigenvectors : {"auto", "leading", "independent"}, default="auto"
         The leading eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
-        ``"auto"`` takes independent ones for up to three coordinates.
+        ``"auto"`` takes independent eigenvectors for up to three coordinates.
     extension : {"auto", "smooth", "graph", "all", "published"} or int, default="auto"
-        How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
-        planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
-        eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others are
-        weighted sums: over the graph neighbors of the three nearest landmarks, which maps each
-        landmark exactly to its eigenvectors; over all landmarks; or over the given number of
-        nearest ones. ``"published"`` sums over all landmarks by the formula of the paper, and needs
-        a graph with one `bandwidth`. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts.
-        ``"auto"`` uses all landmarks for more than five coordinates. Otherwise it is ``"smooth"``
-        up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
-        points per landmark, or ``"graph"``.
+        How coordinates are extended from the landmarks to other points. ``"smooth"`` interpolates
+        between planes fitted to the five nearest landmarks and their neighbors in the graph; this
+        smooths the eigenvectors, even at the landmarks, and leaves no texture at the scale of their
+        spacing. The others are weighted sums: over the graph neighbors of the three nearest
+        landmarks (``"graph"``), which maps each landmark exactly to its eigenvectors; over all
+        landmarks (``"all"``); or over the given number of nearest landmarks. ``"published"`` sums
+        over all landmarks by the formula of the paper, and needs a graph with one `bandwidth`.
+        Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts. For more than five coordinates,
+        ``"auto"`` uses all landmarks. Otherwise, it uses ``"smooth"`` if there are at most 15
+        columns and at least two points per landmark, and `dimension_` is no more than
+        `n_components`; if not, it uses ``"graph"``.
     metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
         Distance between points. ``"cosine"`` is for vectors whose length is irrelevant, such as
         text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for
         columns of different units, which are divided by their standard deviations. An object with
         ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a custom
-        distance. `landmarks_` are rows after this step.
+        distance. `landmarks_` holds the rows after this step.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the pool and the landmarks.
     n_jobs : int or None, default=None
         Number of threads; ``None`` or -1 uses all cores. It does not affect the result.
     verbose : bool or callable, default=False
-        Show progress bars, or call ``verbose(stage, done, total)`` whenever there is progress, from
-        the thread that called `fit` or `transform`; an exception raised in it aborts them.
+        Whether to show progress bars. A function is called as ``verbose(stage, done, total)`` when
+        there is progress, in the thread that called `fit` or `transform`; an exception raised in
+        the function aborts the call.
 
     Attributes
     ----------
@@ -197,7 +200,7 @@ class LaplacianEigenmaps(MarkovEmbedding):
     landmarks_ : ndarray of shape (k, d)
         The landmarks.
     landmark_embedding_ : ndarray of shape (k, n_components)
-        Coordinates of the landmarks: eigenvectors, which ``extension="smooth"`` smooths.
+        Coordinates of the landmarks: the eigenvectors, smoothed if `extension_` is ``"smooth"``.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
     extension_ : str or int
@@ -212,8 +215,8 @@ class LaplacianEigenmaps(MarkovEmbedding):
         Local dimension of the points: the number of directions in which they spread at the spacing
         of the landmarks.
     tried_ : dict
-        Share of neighbors that each candidate preserves, by its description; empty if there was
-        only one. It is not saved.
+        Share of neighbors that each candidate graph preserves, keyed by its description. Empty if
+        there was only one candidate, and not saved with the model.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`.
 
@@ -273,7 +276,7 @@ class DiffusionMaps(MarkovEmbedding):
     n_components, landmarks, graph
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
-        Strength of the normalization by the landmarks' density, from 0 (none) to 1 (full).
+        Strength of the normalization by the density of the landmarks, from 0 (none) to 1 (full).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
     extension, metric, random_state, n_jobs, verbose
@@ -290,8 +293,8 @@ class DiffusionMaps(MarkovEmbedding):
 
     Notes
     -----
-    Up to three coordinates are eigenvectors that are not functions of earlier ones; more than three
-    are the leading eigenvectors.
+    For up to three coordinates, eigenvectors that are functions of earlier ones are skipped. For
+    more, the leading eigenvectors are used.
 
     References
     ----------

@@ -1,13 +1,13 @@
 """Estimators that embed a neighborhood graph of the landmarks, and the choice of that graph.
 
-The dimension and number of points do not predict how many neighbors suit them or whether the
-surface on which they lie can be unrolled. With ``graph="auto"``, several graphs are fitted, and the
-one whose embedding of a sample preserves most neighbors is taken. Rules decide which graph is the
-first candidate, and which is taken without model selection.
+The dimension and number of the points do not determine the best number of neighbors, or whether the
+surface on which the points lie can be unrolled. With ``graph="auto"``, several graphs are therefore
+fitted, and the one whose embedding preserves the most neighbors in a sample is used. Rules choose
+the first candidate, which is also the graph that is used without model selection.
 
-2-D embeddings and feature sets have different needs. For a few coordinates, a sparse graph follows
-the shape of the data. Many coordinates should replace the columns of the data: every landmark is
-linked to every other by a wide kernel, and supports every point.
+Visualization and feature extraction have different needs. For a few coordinates, a sparse graph
+follows the shape of the data. Many coordinates should replace the columns of the data, so a wide
+kernel links all pairs of landmarks, and every landmark supports every point.
 """
 
 import logging
@@ -40,35 +40,37 @@ from trigpoint._spaces import Space
 
 logger = logging.getLogger(__name__)
 
-# Most coordinates of a visualization, and most for which redundant eigenvectors are skipped.
+# Maximum number of coordinates in a visualization, and maximum number for which redundant
+# eigenvectors are skipped.
 MOST_VISUAL = 5
 SHOWN = 3
 
-# Neighbors in a sparse graph if there are coordinates for all directions in which points spread.
+# Number of neighbors in a sparse graph if there are enough coordinates for the local dimension.
 ROOMY_NEIGHBORS = 10
 
-# Fewest points per landmark for a smooth extension.
+# Minimum number of points per landmark for a smooth extension.
 _POINTS_PER_LANDMARK = 2
 
-# Candidate graphs for any visualization, and the most landmarks and coordinates. With more, the
-# eigenvectors of all candidates would take longer than the rest of the fit.
+# Candidate graphs for any visualization, and maximum numbers of landmarks and coordinates for model
+# selection. With more, the eigenvectors of all candidates would take longer than the rest of the
+# fit.
 _TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
 MOST_NEIGHBORS = max(count for _, count in _TRIED)
 _MOST_LANDMARKS, _MOST_COORDINATES = 1000, 64
 
-# Most and fewest points in the comparison, the most numbers they may have in total, and the
-# neighbors per point that an embedding should preserve.
+# Maximum and minimum number of points in the comparison, maximum number of values that they hold,
+# and number of neighbors per point that an embedding should preserve.
 _COMPARED, _FEWEST = 2000, 200
 _MOST_NUMBERS = 2**23
 _NEIGHBORS = 10
 
-# Additional share of neighbors that another graph must preserve to replace the proposal of the
-# rules: twice the variation between samples. Bonus of a smooth extension: others may preserve a few
-# more neighbors of a surface and yet be uneven, with holes.
+# Additional share of neighbors that another graph must preserve to replace the first candidate:
+# twice the variation between samples. Smooth extensions get a bonus, because others may preserve
+# slightly more neighbors of a surface and yet be uneven, with holes.
 _CLEARLY = 0.02
 _SMOOTHER = 0.01
 
-# Shares of neighbors preserved above which no other candidate is tried.
+# Share of neighbors that the first candidate must preserve for no other to be tried.
 _GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
 
 Fitted = tuple[Fit, Extension]
@@ -76,11 +78,11 @@ Attempt = Callable[[], Iterator[Fitted]]
 
 
 class Candidate(NamedTuple):
-    """A graph to try."""
+    """A candidate graph, and the extensions to try with it."""
 
     graph: Any  # A graph object, or a matrix of weights.
-    extensions: list[Any]  # The extensions to try with it.
-    # Neighbors that the graph may take if it is disconnected; 0 leaves it unchanged.
+    extensions: list[Any]
+    # Number of neighbors that a disconnected graph may be extended to; 0 leaves it unchanged.
     roomy: int = 0
 
 
@@ -88,13 +90,13 @@ class Rules(NamedTuple):
     """Values that ``"auto"`` resolves to."""
 
     graph: str  # A key of `NAMED_GRAPHS`.
-    # For a graph of nearest neighbors, including one given by the name of its metric.
+    # For nearest-neighbor graphs, including one that the user named by its metric.
     n_neighbors: int
     extension: str
 
 
 class GraphEmbedding(Embedding):
-    """Base of estimators that embed a neighborhood graph of the landmarks."""
+    """Base class of estimators that embed a neighborhood graph of the landmarks."""
 
     graph: Any
 
@@ -142,16 +144,16 @@ class GraphEmbedding(Embedding):
 
     @abstractmethod
     def _weighted(self, fit: Fit) -> Extension:
-        """Prepare an extension by weights of landmarks."""
+        """Prepare an extension by weighted sums over landmarks."""
 
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
         k, d = landmarks.points.shape
         why = f"there are {k:,} landmarks"
         check_count("n_components", self.n_components, high=k - 1, why=why)
         dimension = local_dimension(pool.points, k)
-        # Planes, unless points vary in more directions than there are coordinates: a plane averages
-        # over the remaining directions, and mixes classes that the nearest landmarks separate. With
-        # hardly more points than landmarks, there is little to smooth.
+        # Fit planes unless the local dimension exceeds the number of coordinates: a plane would
+        # average over the remaining directions, and mix classes that the nearest landmarks
+        # separate. With hardly more points than landmarks, there is little to smooth.
         has_planes = d <= TREE_MAX_DIMENSION and dimension < self.n_components + 0.5
         is_smooth = has_planes and pool.n >= _POINTS_PER_LANDMARK * k
         rules = self._rules(dimension, d, k, "smooth" if is_smooth else "graph")
@@ -184,11 +186,11 @@ class GraphEmbedding(Embedding):
     def _candidates(
         self, points: Points, k: int, dimension: float, first: Any, extension: Any
     ) -> list[Candidate]:
-        """Return the proposal of the rules, and other candidates if all parameters are ``"auto"``.
+        """Return the first candidate, followed by others if all parameters are ``"auto"``.
 
-        There are no others for many landmarks or few points.
+        With many landmarks or few points, the first candidate is the only one.
         """
-        # If the graph proposed by the rules is disconnected, it may take a few more neighbors.
+        # A named or automatic graph may get a few more neighbors if it is disconnected.
         roomy = ROOMY_NEIGHBORS if isinstance(self.graph, str) else 0
         parameters = self.graph, self.extension, self.eigenvectors
         is_open = self._selects and all(isinstance(v, str) and v == "auto" for v in parameters)
@@ -198,16 +200,16 @@ class GraphEmbedding(Embedding):
             return [Candidate(first, [extension], roomy)]
         if count <= SHOWN:
             for metric, n_neighbors in _TRIED:
-                # No planes through few neighbors: uneven, although they may preserve more of them.
+                # Planes through few neighbors are uneven, although they may preserve more of them.
                 tried = ["graph"] if n_neighbors < ROOMY_NEIGHBORS else [extension, "graph"]
                 others.append(Candidate(KNNGraph(n_neighbors, metric=metric), tried))
             if extension == "graph":
-                # Not on a surface, where these are also uneven, and masses are noise. In a cloud,
-                # diverse landmarks are as dense at the fringe as in the core.
+                # Skipped on surfaces, where these graphs are also uneven, and masses are noise. In
+                # a cloud, diverse landmarks are as dense at the fringe as in the core.
                 others.append(Candidate(KNNGraph(5, metric="euclidean"), ["graph"]))
                 others.append(Candidate(KNNGraph(5, by_mass=True), ["graph"]))
             others.append(Candidate(CompleteGraph(), ["all"]))
-        # If points spread in more directions than there are features, all pairs preserve most.
+        # If the local dimension exceeds the number of features, a complete graph preserves most.
         elif MOST_VISUAL < count <= _MOST_COORDINATES and dimension < count + 0.5:
             others.append(Candidate(KNNGraph(200, metric="euclidean"), ["all"]))
             others.append(Candidate(KNNGraph(20, metric="euclidean"), ["graph"]))
@@ -259,7 +261,7 @@ class GraphEmbedding(Embedding):
             yield extended, self._extension(extended)
 
     def _narrowed(self, fit: Fit) -> Fit:
-        """Replace a kernel of all pairs that is too wide for this many coordinates."""
+        """Narrow the kernel of a complete graph if it is too wide for this many coordinates."""
         return fit
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
@@ -293,9 +295,9 @@ def choose_fit(
 ) -> tuple[Fit, Extension, dict[str, float]]:
     """Return the best of several fits with its extension, and the share that each preserves.
 
-    The first is taken if it is good, or unless another is clearly better. Others may fail. If the
-    first graph is connected, then so is the data, and bridges of sparser graphs are ordinary edges.
-    If not, only graphs without bridges are considered.
+    The first fit is used if it is good, or if no other is clearly better. Other fits may fail. If
+    the first graph is connected, the data counts as connected, and bridges of sparser graphs are
+    treated as ordinary edges. Otherwise, only graphs without bridges are considered.
     """
     most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
     sample = sample_points(points, most, np.random.default_rng(0))

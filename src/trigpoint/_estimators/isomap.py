@@ -1,4 +1,4 @@
-"""Isomap: classical scaling of geodesics over the landmark graph."""
+"""Isomap: classical scaling of the geodesic distances in the landmark graph."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import AllLandmarks, support_of
 from trigpoint._spectrum import classical_scaling
 
-# Fewest and most neighbors of each landmark, and landmarks per neighbor in between.
+# Minimum and maximum number of neighbors; in between, one for every so many landmarks.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
@@ -34,16 +34,16 @@ class Isomap(GraphEmbedding):
         As for `LaplacianEigenmaps`; ``"auto"`` links each landmark to its nearest neighbors by
         Bhattacharyya distance: one per 25 landmarks, at least 10 and at most 20.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
-        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise a point's geodesics
-        start at some landmarks: with ``"graph"``, at the graph neighbors of its three nearest
-        landmarks; with a number, at this many nearest landmarks.
+        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise, the geodesics of a
+        point lead through nearby landmarks: with ``"graph"``, the graph neighbors of its three
+        nearest landmarks; with a number, that many nearest landmarks.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
     ----------
     fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_, extension_
-        As for `LaplacianEigenmaps`. ``fitted_.extras["geodesics"]`` has the path lengths between
+        As for `LaplacianEigenmaps`. ``fitted_.extras["geodesics"]`` holds the path lengths between
         landmarks.
     graph_, bridges_, dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
@@ -119,7 +119,7 @@ class Isomap(GraphEmbedding):
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
         paths = fit.extras.get("geodesics")
         if paths is None:
-            # A model file may leave them out.
+            # Model files omit the paths if there are few landmarks.
             check_pairs(fit.landmarks.points)
             paths = dijkstra(graph.lengths, directed=False)
         return GeodesicExtension.prepare(support, paths, fit.spectrum, graph.bandwidths)
@@ -144,11 +144,11 @@ def check_pairs(landmarks: np.ndarray) -> None:
 
 
 class FarRowError(ParameterValueError):
-    """A single point is too far from all others."""
+    """Raised when a single point is too far from all others."""
 
 
 def _far_landmark(points: np.ndarray) -> int | None:
-    """Return a landmark so far away that rounding hides other distances, if there is one."""
+    """Return the landmark that is so far away that rounding hides other distances, if any."""
     distances = np.abs(points - np.median(points, axis=0)).max(axis=1)
     farthest = int(distances.argmax())
     return farthest if distances[farthest] > _FAR * np.median(distances) else None

@@ -24,7 +24,7 @@ from trigpoint._pool import Pool
 from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
 
-# Kernel values closer than this to 0 or 1 are only rounding error.
+# Kernel values that differ from 0 or 1 by less than this count as rounding error.
 _NEGLIGIBLE = 1e-9
 
 
@@ -36,10 +36,10 @@ class KernelPCA(Embedding):
     n_components, landmarks
         As for `LaplacianEigenmaps`.
     bandwidth : float or None, default=None
-        Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
+        Bandwidth of the kernel; ``None`` uses the median distance between landmarks.
     extension : "all" or int, default="all"
-        Evaluate the kernel between a point and all landmarks, or only this many nearest ones. The
-        others count as 0, which saves time when the bandwidth is small.
+        Evaluate the kernel between a point and all landmarks, or only the given number of nearest
+        landmarks. The kernel to all others counts as 0, which saves time if the bandwidth is small.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 

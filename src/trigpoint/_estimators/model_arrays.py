@@ -7,13 +7,13 @@ from trigpoint._common.checks import check_magnitude
 from trigpoint._common.records import Fit, LandmarkGraph, Landmarks, Spectrum
 from trigpoint._graphs.complete import complete_graph, distances_between
 
-# Covariances are only for reports and plots. Full ones, which take d times the memory of the
-# landmarks, are saved up to this dimension.
+# Maximum number of columns for which full covariances are saved. They take d times the memory of
+# the landmarks, and only reports and plots use them.
 _COVARIANCES = 16
 
-# Up to this many landmarks, a complete graph is recomputed, not stored: 400 MB. With more, or if
-# the extension follows the graph, which takes several times that memory, it is stored, so that
-# memory for loading is proportional to the size of the file.
+# Up to this many landmarks, a complete graph (400 MB) is recomputed instead of stored. With more
+# landmarks, or if the extension follows the graph, which takes several times that memory, the graph
+# is stored, so that loading takes memory in proportion to the size of the file.
 MOST_COMPUTED = 4000
 
 # Largest number with a finite square, and the arrays that hold lengths.
@@ -27,7 +27,7 @@ _EXTRAS = "extras."
 
 
 def as_arrays(fit: Fit, extras: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays of a fit that a model file stores, including these `extras`."""
+    """Return the arrays of a fit that a model file stores, including the given `extras`."""
     points = fit.landmarks.points
     arrays = {
         "landmarks.points": points,
@@ -111,7 +111,7 @@ def _graph(
 
 
 def _is_computed(k: int, extended_by: str | int) -> bool:
-    """Return whether a model file leaves out a graph of all pairs."""
+    """Return whether a model file omits a complete graph."""
     return k <= MOST_COMPUTED and extended_by not in ("smooth", "graph")
 
 

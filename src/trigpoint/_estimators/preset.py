@@ -32,30 +32,30 @@ def as_published(
     n_landmarks : int
         Number of landmarks, k.
     m : int
-        Number of neighbors of a landmark, including itself, that it repels and whose covariance is
-        estimated.
+        Number of nearest neighbors of a landmark, including itself, that it repels and from which
+        its local covariance is estimated.
     sigma : float
         Bandwidth of the repulsion, of the weights, and of the extension.
     n_neighbors : int
         Number of neighbors of each landmark in the graph.
     bhattacharyya : bool, default=True
-        Whether neighbors are nearest by Bhattacharyya distance or by Euclidean distance.
+        Whether neighbors are found by Bhattacharyya distance or by Euclidean distance.
     covariance : {"full", "diag"}, default="full"
-        The paper uses diagonals for images.
+        Type of the local covariances. The paper uses diagonal ones for images.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
 
     Returns
     -------
     LaplacianEigenmaps
-        Not fitted.
+        The unfitted estimator.
 
     Notes
     -----
     The paper leaves three details open. Here, a disconnected graph is joined by the shortest edges
     between its components; covariances are made invertible by `KNNGraph`'s default ``ridge``; and
-    `transform` extends the landmarks like any other points. Elsewhere, this library divides by
-    ``1 - lambda`` instead of ``lambda``.
+    `transform` extends the landmarks like any other points. Other extensions of this library divide
+    by ``1 - lambda`` instead of ``lambda``.
 
     References
     ----------

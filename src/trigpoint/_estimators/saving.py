@@ -1,8 +1,8 @@
 """Save a fitted estimator to one file and load it again, without pickle.
 
 The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON.
-Its size grows with the number of landmarks, not of rows. It uses the safetensors layout, which
-other programs can read. `model_arrays` converts a fit to arrays, and checks arrays that are loaded.
+Its size grows with the number of landmarks, not the number of rows. It uses the safetensors layout,
+which other programs can read. `model_arrays` converts a fit to arrays, and checks loaded arrays.
 """
 
 import json
@@ -29,7 +29,7 @@ from trigpoint._spaces import SPACES, Space, UserSpace
 
 FORMAT, FORMAT_VERSION = "trigpoint", 3
 
-# Classes that parameters may be instances of; no other class is created from a file.
+# The only classes that loading a file may instantiate, as values of parameters.
 _PARTS: dict[str, Any] = GRAPHS | {
     name: kind
     for name, kind in vars(samplers).items()
@@ -94,9 +94,9 @@ def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
     ----------
     path : path
     metric : object or None, default=None
-        The custom object that the estimator was fitted with as ``metric=``, if any. The file has
-        its name and its arrays: if the object has a method ``from_arrays(arrays)``, its result is
-        used, otherwise the object.
+        The custom object that the estimator was fitted with as ``metric=``, if any. The file stores
+        only its name and arrays. If the object has a method ``from_arrays(arrays)``, the result of
+        that method is used instead of the object.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
     ParameterError
         `path` is not a path, or is a folder; or `metric` is missing or has another name.
     DamagedFileError
-        A `ValueError`: the file is truncated, altered, of another kind, or in a format that this
-        version does not know. Nothing in the file is executed or imported.
+        The file is truncated, altered, of another kind, or in a format that this version does not
+        know. Nothing in the file is executed or imported. This is a `ValueError`.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _restored(
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
     n_stored = arrays["landmarks.points"].shape[1]
-    # Landmarks of a map of many columns are stored in principal components.
+    # If there are many columns, a map stores its landmarks as principal components.
     n_euclidean = len(arrays.get("extras.components", arrays["landmarks.points"].T))
     require(given is not None or n_euclidean == space.width(columns.count), "landmarks")
     estimator = kind(**_parameters(described["parameters"], arrays))
@@ -237,7 +237,7 @@ def _estimators() -> dict[str, Any]:
 
 
 def _described(fit: Fit) -> dict[str, Any]:
-    """Return parameters as JSON; one that cannot be serialized is replaced by its result."""
+    """Return the parameters as JSON, replacing those that cannot be serialized by their result."""
     described: dict[str, Any] = {}
     for name, value in fit.parameters.items():
         try:

@@ -18,7 +18,7 @@ from trigpoint._common.errors import DamagedFileError
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.problems import check_is_file
 
-# A file begins with the length of its header, which is JSON that describes the arrays after it.
+# A file begins with the length of its header. The header is JSON and describes the arrays after it.
 _LENGTH_BYTES = 8
 _METADATA = "__metadata__"
 _DIGEST = "sha256"
@@ -31,7 +31,7 @@ def write_tensors(
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
     metadata = metadata | {_DIGEST: _digest(entries, metadata, data)}
-    # Not by the library, which writes metadata in a different order every time.
+    # The library would write the metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     with atomic_write(path) as partial, partial.open("wb") as file:
@@ -50,10 +50,10 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
     check_is_file(Path(path))
     content = Path(path).read_bytes()
     try:
-        # Checks the header against the size of the file before anything is allocated.
+        # This checks the header against the size of the file before anything is allocated.
         arrays = safetensors.numpy.load(content)
         entries, data = _parts(content)
-    # For types and shapes that NumPy lacks, NumPy raises the errors.
+    # NumPy raises its own errors for types and shapes that it does not support.
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFileError(
             f"{path} is not a file that trigpoint saved, or it is damaged ({error}): save it again"
@@ -67,7 +67,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
 
 
 def is_tensor_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is of this kind, by its first bytes or, if damaged, by its suffix."""
+    """Return whether a file is of this kind, judged by its suffix ``.trig`` or its first bytes."""
     path = Path(path)
     if path.suffix == ".trig" or not path.is_file():
         return path.suffix == ".trig"
@@ -77,7 +77,7 @@ def is_tensor_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _parts(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """Return header and data of a well-formed file."""
+    """Return the header and the data of a well-formed file."""
     end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
 

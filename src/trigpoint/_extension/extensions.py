@@ -1,4 +1,4 @@
-"""Extension of Isomap, and application of any extension to all rows of an array."""
+"""Extension of Isomap, and functions that apply any extension to all rows of an array."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,20 +14,21 @@ from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Temporaries of a few megabytes fit in the caches.
+# Bytes of temporaries per block, few enough to fit in the caches.
 _BLOCK_BYTES = 2**21
 
-# In float32, rounding hides geodesics if the path to the landmarks is this many times longer.
+# If the path from a point to the landmarks is this many times longer than any geodesic, rounding
+# to float32 would hide the geodesics.
 _FAR = 10.0
 
 
 class FarPointsWarning(ParameterWarning):
-    """Some points are so far from all landmarks that their coordinates are unreliable."""
+    """Warning that some points are so far from all landmarks that coordinates are unreliable."""
 
 
 @dataclass(frozen=True, eq=False)
 class GeodesicExtension:
-    """Extension of Isomap: geodesics to all landmarks through those near the point.
+    """Extension of Isomap by geodesics to all landmarks, which pass through landmarks near a point.
 
     A support that follows the graph should leave out bridges, which the geodesics already include.
     Points far from every landmark get distant coordinates.
@@ -36,15 +37,15 @@ class GeodesicExtension:
     support: LocalSupport
     geodesics: np.ndarray  # (k, k), float64.
     components: np.ndarray  # (k, l), float64.
-    # Means (k,) of the squared geodesics from each landmark, less the mean of all.
+    # Mean squared geodesic from each landmark (k,), minus the overall mean.
     centering: np.ndarray
     horizons: np.ndarray  # Distance (k,) from each landmark beyond which points are far.
-    # The geodesics in the precision of float32 points, since reading them takes most of the time.
+    # The geodesics in float32, for points of that precision: reading them takes most of the time.
     # Not pickled.
     rounded: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # If float32 overflows here, no points have type float32.
+        # If this overflows, the points are not float32, and the result is not used.
         with np.errstate(over="ignore"):
             rounded = np.ascontiguousarray(self.geodesics, dtype=np.float32)
         object.__setattr__(self, "rounded", rounded)
@@ -64,7 +65,7 @@ class GeodesicExtension:
         """Prepare the extension from geodesics (k, k) and bandwidths (k,) of the landmarks."""
         squares = np.square(geodesics).mean(axis=0)
         centering = squares - squares.mean()
-        # A fixed memory order, since rounding of products depends on it.
+        # Fix the memory order, because the rounding of products depends on it.
         geodesics = np.ascontiguousarray(geodesics)
         components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
         return cls(support, geodesics, components, centering, FAR_BANDWIDTHS * bandwidths)
@@ -86,8 +87,8 @@ class GeodesicExtension:
         for shares, lengths, columns in self.support.starts(X):
             is_far &= (lengths > self.horizons[columns]).all(axis=1)
             paths = self._shortest(lengths, columns, X.dtype)
-            # Centering removes any constant, so squares may be relative to the first; as a product
-            # of sum and difference, they preserve precision for distant points.
+            # Centering removes any constant, so squares are computed relative to the first. The
+            # product of sum and difference preserves precision for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             add_centered(squares, self.centering, shares, centered)
@@ -109,7 +110,7 @@ class GeodesicExtension:
 
 
 def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
-    """Return the edges that are not bridges, with equal weights and bandwidths, for paths."""
+    """Return the graph without bridges, with equal weights and bandwidths, for geodesics."""
     k, lengths = len(graph.bandwidths), ordinary_lengths(graph)
     weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
     reach = np.full(k, graph.lengths.data.max())
@@ -121,8 +122,8 @@ def extend(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates of every row of `X`, in the precision of `X`, and which rows are far.
 
-    Blocks have `rows` rows, which does not affect the result; with ``None``, the temporaries of a
-    block fit in the caches.
+    Blocks have `rows` rows; ``None`` chooses a number whose temporaries fit in the caches. The
+    result does not depend on it.
     """
     if rows is None:
         rows = rows_at_once(extension)
@@ -140,7 +141,7 @@ def extend(
 
 
 def rows_at_once(extension: Extension) -> int:
-    """Return how many rows to extend at once: whole products whose temporaries fit in caches."""
+    """Return the number of rows to extend at once, such that temporaries fit in the caches."""
     return block_rows(extension.row_bytes * ROWS_TOGETHER, _BLOCK_BYTES) * ROWS_TOGETHER
 
 

@@ -25,8 +25,8 @@ from trigpoint._pool import projected
 # Number of landmarks that a point is interpolated between.
 AROUND = 8
 
-# Neighbors that the slope of a landmark is fitted to, and ridge of the fit in units of their mean
-# squared distance.
+# Number of neighbors that the slope at a landmark is fitted to, and ridge of the fit in units of
+# their mean squared distance.
 _FITTED = 20
 _RIDGE = 1.5
 
@@ -35,10 +35,10 @@ _RIDGE = 1.5
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
 
-# With more landmarks of many columns, their neighbors are searched in cells.
+# Above this number of landmarks in many columns, neighbors of landmarks are searched in cells.
 FEW = 15_000
 
-# Points per block: independent of the number of threads, and few enough for memory.
+# Points per block. The number does not depend on the number of threads, and limits memory.
 TOGETHER = 8192
 
 
@@ -46,20 +46,21 @@ TOGETHER = 8192
 class MapExtension:
     """Interpolation of points between their nearest landmarks, for a map.
 
-    A nearest landmark has the weight ``(1 - (distance / r)^2)^2``, with r the distance to the next
-    landmark beyond them. If the map has separated these landmarks, the point follows the group with
-    most of the weight: a mean of all would fall between clusters. Each landmark of the group
-    predicts the position by a local linear fit to nearby landmarks that are also near in the map,
-    and the point gets the mean of the predictions; a mean of landmarks would draw all points
-    inward. The other landmarks pull the point slightly, so that points with one landmark left do
-    not coincide with it. If the point then lies much closer to another landmark than distances in
-    the data suggest, it is moved toward the nearest landmark of its group. Landmarks keep their
-    positions, and points much closer to one landmark than to any other share its offset.
+    Each of the nearest landmarks has the weight ``(1 - (distance / r)^2)^2``, where r is the
+    distance to the next landmark beyond them. If the map separates these landmarks, the point
+    follows the group with the largest total weight, because a mean of all would fall between
+    clusters. Each landmark of the group predicts the position by a local linear fit to nearby
+    landmarks that are also near in the map, and the point gets the mean of the predictions; a mean
+    of landmarks would draw all points inward. The other landmarks pull the point slightly, so that
+    points whose group is a single landmark do not coincide with it. If the point then lies much
+    closer to another landmark than distances in the data suggest, it is moved toward the nearest
+    landmark of its group. Landmarks keep their positions, and points much closer to one landmark
+    than to any other share its offset.
 
     Distances and sums are computed point by point, from differences in a fixed order, so that a
     point has the same position in every block.
 
-    What depends on all landmarks is computed at the first call: many maps are only looked at.
+    The local fits are computed at the first call, because many maps are only viewed.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class MapExtension:
         return Planes.of(self.landmarks, self.positions, thread_count(self.n_threads))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Computed once for all workers that get a copy.
+        # Compute the planes once, for all workers that get a copy.
         return {**self.__dict__, "planes": self.planes}
 
     @property
@@ -105,7 +106,7 @@ class MapExtension:
 
         inside, residuals = projected(self.projection, X)
         if self.projection is not None:
-            # A landmark must meet itself.
+            # Round as the landmarks were rounded, so that a landmark is at distance 0 from itself.
             inside = inside.astype(self.landmarks.dtype).astype(np.float64)
         planes = self.planes
         found, squares = planes.search.nearest(inside, min(AROUND + 1, len(self.positions)))
@@ -134,7 +135,7 @@ class Planes:
     offsets : float64 ndarray of shape (k, l)
         Vector from the mean prediction for each landmark to its position.
     bandwidths : float64 ndarray of shape (k,)
-        Distance from each landmark to the last one that its slope is fitted to.
+        Distance from each landmark to the farthest one that its slope is fitted to.
     """
 
     landmarks: np.ndarray
@@ -152,7 +153,7 @@ class Planes:
         landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
         k = len(landmarks)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), n_threads)[0][:, -1]
-        # Coincident positions must still be distinguished from others.
+        # Keep spacings positive, so that coincident positions are distinguished from others.
         spacings = np.maximum(around, max(1e-9 * float(np.ptp(positions)), 1e-150))
         search, found, squares = _neighbors(landmarks, min(_FITTED, k - 1), n_threads)
         bandwidths = np.sqrt(squares[:, -1])
@@ -161,7 +162,7 @@ class Planes:
             np.ascontiguousarray(values[:, : AROUND + 1]) for values in (found, squares)
         )
         means, zeros = np.empty_like(positions), np.zeros_like(positions)
-        # A negligible distance, to get the prediction next to each landmark.
+        # Use a negligible distance to get the prediction right next to each landmark.
         squares[:, 0] = np.finfo(np.float64).tiny
         fitted = positions, spacings, REACH, slopes
         place(landmarks, landmarks, found, squares, min(AROUND, k), *fitted, zeros, means)
@@ -199,7 +200,7 @@ def _nearest(
 def _neighbors(
     landmarks: np.ndarray, m: int, n_threads: int
 ) -> tuple[TreeSearch | ProductSearch | CellSearch, np.ndarray, np.ndarray]:
-    """Return the search among landmarks, and the nearest m of each after itself, with squares."""
+    """Return the search among landmarks, and each one's m nearest others with squared distances."""
     from trigpoint._kernels.cell_search import squares_of_pairs
 
     k = len(landmarks)

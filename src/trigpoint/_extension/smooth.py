@@ -1,4 +1,4 @@
-"""Smooth extension: points blend planes fitted at the nearest few landmarks.
+"""Smooth extension, which blends planes fitted at the nearest few landmarks.
 
 A weighted mean of landmarks is flat around each of them, and eigenvectors of an irregular graph
 vary erratically from one landmark to the next. In plots, both appear as stripes and specks at the
@@ -66,7 +66,7 @@ class SmoothExtension:
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
         k, d = landmarks.shape
-        # Paths of one or two edges, so that a sparse graph has enough neighbors too.
+        # Follow paths of one or two edges, so that a sparse graph also provides enough neighbors.
         lengths = ordinary_lengths(graph) if len(graph.bridges) else graph.lengths
         nearest, counts = np.empty((k, 1 + _FITTED), dtype=np.int64), np.empty(k, dtype=np.int64)
         nearest_by_path(lengths.indptr, lengths.indices, lengths.data, nearest, counts)
@@ -122,7 +122,7 @@ def _planes(
     """
     places = landmarks[nearest] - landmarks[nearest[:, :1]]
     lengths = np.sqrt(np.einsum("ijd,ijd->ij", places, places))
-    # Median distance of the neighbors: the landmark, at distance 0, sorts before them.
+    # Median distance of the neighbors. The landmark itself, at distance 0, sorts before them.
     middle = np.sort(np.where(used, lengths, np.inf), axis=1)
     middle = middle[np.arange(len(lengths)), used.sum(axis=1) // 2]
     bandwidths = np.where(middle > 0, _BANDWIDTH * middle, 1.0)
@@ -134,8 +134,8 @@ def _planes(
     roots, places, values = np.sqrt(weights)[:, :, None], places / unit, coordinates[nearest]
     center, mean = (np.einsum("ij,ijc->ic", weights, rows) for rows in (places, values))
     around, differences = roots * (places - center[:, None]), roots * (values - mean[:, None])
-    # Slopes are combinations of the neighbors' differences, so that the number of unknowns does not
-    # depend on the dimension.
+    # Express slopes as combinations of the neighbors' differences, so that the number of unknowns
+    # does not depend on the dimension.
     products = np.einsum("ijd,ihd->ijh", around, around)
     ridge = _RIDGE * np.einsum("ijj->i", products)
     products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(nearest.shape[1])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # An edge with a smaller kernel value keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# A point this many bandwidths from every landmark is far; log weight at that distance.
+# A point at least this many bandwidths from every landmark is far. Log weight at that distance.
 FAR_BANDWIDTHS = 10.0
 FAR_LOG_WEIGHT = -(FAR_BANDWIDTHS**2) / 2
 
@@ -143,17 +143,17 @@ class NearestLandmarks:
 
 @dataclass(frozen=True, eq=False)
 class GraphNeighbors:
-    """The nearest landmarks' neighbors in the landmark graph support a point.
+    """The graph neighbors of the nearest landmarks support a point.
 
     A point thus inherits the neighborhoods of its landmarks, and adds no shortcuts to those of the
-    graph. The three nearest landmarks share it, with weights that go to 1 at a landmark and to 0
-    where another replaces it among the three. A landmark gets exactly its own row of the graph, and
-    coordinates are continuous; with only the nearest landmark, plots showed a crack around each
-    cell.
+    graph. Its three nearest landmarks share it, with weights that approach 1 at a landmark and 0
+    where another landmark replaces it among the three. Coordinates are therefore continuous, and a
+    landmark gets exactly its own row of the graph. With only the nearest landmark, plots showed a
+    crack around each cell.
 
-    An edge whose weight is not the kernel of its length preserves the ratio of the two; a bridge,
-    much longer than the bandwidth, keeps its weight throughout the cell of the landmark where it
-    starts.
+    If the weight of an edge is not the kernel of its length, the ratio of the two is preserved. A
+    bridge, much longer than the bandwidth, keeps its weight throughout the cell of the landmark
+    where it starts.
     """
 
     search: TreeSearch | ProductSearch
@@ -176,7 +176,7 @@ class GraphNeighbors:
         )
         own = graph.bandwidths[row]
         kernel = np.exp((lengths / np.maximum(own, graph.bandwidths[columns])) ** 2 / -2)
-        # The landmark to measure distances from: the end of an edge, or its start.
+        # Distances are measured from the end of an edge or, if it is too long to follow, its start.
         follows = kernel > _FOLLOWED
         measured = np.where(follows, columns, row)
         rows = GraphRows(
@@ -220,7 +220,7 @@ class GraphNeighbors:
             yield Starts(shares[:, part], np.sqrt(squares), columns)
 
     def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return nearest landmarks and shares; the points, or squared distances to all."""
+        """Return the nearest landmarks, their shares, and dense points or squared distances."""
         from trigpoint._kernels.landmark_sums import nearest_columns, shepard_shares
 
         count = min(BLENDED + 1, len(self.rows.starts) - 1)
@@ -233,7 +233,7 @@ class GraphNeighbors:
             squares = np.empty(nearest.shape)
             nearest_columns(to_all, nearest, squares)
         else:
-            # A fixed memory order, since rounding of sums depends on it.
+            # Fix the memory order, because the rounding of sums depends on it.
             dense, to_all = np.ascontiguousarray(X), nothing
             nearest, squares = self.search.nearest(dense, count)
         shares = shepard_shares(squares, BLENDED)
@@ -243,7 +243,8 @@ class GraphNeighbors:
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return graph rows (b, width), padded with the entries that follow, and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    # As wide as these rows require: a landmark linked to all others would widen every row.
+    # Only as wide as these rows require, because a landmark linked to all others would widen every
+    # row.
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts

@@ -1,4 +1,4 @@
-"""Self-contained, interactive HTML reports of fitted embeddings.
+"""Self-contained, interactive HTML reports on fitted embeddings.
 
 `content.py` gathers what the page shows from a `Sample` of the points; `page.py` packs it, with
 styles and scripts, into a single file that works offline.

@@ -1,4 +1,4 @@
-"""Encoded columns for the page: quantized numbers or dates, or labels."""
+"""Columns encoded for the page: quantized numbers or dates, or labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -85,7 +85,7 @@ def date_column(name: str, values: np.ndarray) -> Column:
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
-    """Return the largest unit in which all dates are whole, or one no finer than `step`."""
+    """Return the largest unit in which all dates are whole numbers, or one no finer than `step`."""
     found = "millisecond"
     for unit, size in _UNITS.items():
         if step >= _UNITS[found] or not (milliseconds % size).any():

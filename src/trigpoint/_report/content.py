@@ -41,8 +41,8 @@ class Content:
     """Content of a report.
 
     Columns and coordinates hold the values of the sample, followed by those of the landmarks;
-    without a sample, only the landmarks are shown. The sample can be colored by `derived`, which
-    holds computed values, and by `colors`, given by the user. Fields that are ``None`` are omitted.
+    without a sample, only the landmarks are shown. The sample can be colored by the computed values
+    in `derived` and by the user's values in `colors`. The page omits fields that are ``None``.
     """
 
     title: str
@@ -146,8 +146,8 @@ def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
 def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
     """Return the coordinates of the sample and of the landmarks.
 
-    The coordinates of landmarks are computed by the extension, like those of points: it smooths in
-    high dimension, and the original coordinates would lie outside the cloud of points.
+    The coordinates of the landmarks are computed by the extension, like those of all points. The
+    extension smooths in high dimension, so the original coordinates would lie outside the cloud.
     """
     landmarks = subject.fitted.landmarks
     own, rows = subject.fitted.landmark_coordinates, landmarks.indices
@@ -159,15 +159,15 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
     own = own[:, :MOST_COORDINATES]
     names = [f"coordinate {j + 1}" for j in range(own.shape[1])]
     if own.shape[1] == 1:
-        # A second, evenly filled axis keeps points from hiding each other. It depends on the row,
-        # so that a landmark coincides with its own point.
+        # A second, evenly filled axis keeps points from hiding each other. Its values depend on the
+        # row, so that a landmark coincides with its own point.
         own = np.column_stack([own, rows * (np.sqrt(5) - 1) / 2 % 1])
         names.append("(spread out)")
     return [number_column(name, own[:, j], np.uint16) for j, name in enumerate(names)]
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """Return all columns or, if there are many, those with the largest variance of landmarks."""
+    """Return all columns or, if there are many, those in which landmarks have most variance."""
     if points.shape[1] <= _MOST_COLUMNS:
         return np.arange(points.shape[1])
     variances = points.var(axis=0, dtype=np.float64)

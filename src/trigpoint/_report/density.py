@@ -11,11 +11,11 @@ _MARGIN = 0.06
 
 
 class Grid:
-    """Two-dimensional histogram of points on the plane that the coordinates `axes` span.
+    """Two-dimensional histogram of points in the plane of the two coordinates `axes`.
 
     Landmarks (k, l) and a sample (s, l) of the points determine its extent, from `low` (2,) to
-    `high` (2,). `counts` (size, size) are numbers of points in its cells, the first row with the
-    smallest second coordinate, and `outside` counts points that are in none.
+    `high` (2,). `counts` (size, size) holds the number of points in each cell, with the smallest
+    second coordinate in the first row, and `outside` the number of points outside the grid.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
-# Lines of the verdict that are shown as bars or figures.
+# Lines of the verdict that the page shows as bars or figures instead.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}

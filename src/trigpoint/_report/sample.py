@@ -1,4 +1,4 @@
-"""Points that a page shows individually, and the density of all points."""
+"""Sample of points that a page shows individually, and the density of all points."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from trigpoint._report.density import Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
 
-# Maximum number of coordinates shown, and of coordinates whose pairs get a density of all points.
+# Maximum number of coordinates shown, and of coordinates whose pairs get a density plot.
 MOST_COORDINATES = 6
 _DENSITY_COORDINATES = 3
 

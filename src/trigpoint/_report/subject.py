@@ -12,7 +12,7 @@ from trigpoint._sources import Source
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted embedding and what is needed to write its report."""
+    """A fitted embedding, and everything else that its report requires."""
 
     fitted: Any  # The `Fit`.
     model: Any  # Columns, space and extension, which together map rows to coordinates.

@@ -108,7 +108,7 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
 
 @dataclass(frozen=True)
 class Tiles:
-    """Thumbnails of some sampled points, followed by all landmarks, in one PNG image."""
+    """Thumbnails of some sampled points, followed by those of all landmarks, in one PNG image."""
 
     points: np.ndarray  # Positions (t,) in the sample of the points with an image.
     n_landmarks: int  # Number of landmark images; 0 if they do not fit.
@@ -123,8 +123,8 @@ def make_tiles(
 ) -> Tiles:
     """Create thumbnails of as many points as fit, if columns are pixels.
 
-    The candidates `rows` (p, d) are at these `places` (p,) in the sample. `shape` is height and
-    width of an image, optionally preceded or followed by its number of channels.
+    The candidates `rows` (p, d) have the positions `places` (p,) in the sample. `shape` is the
+    height and width of an image, optionally preceded or followed by its number of channels.
     """
     scale = _scale(rows)
     probed = _pictures(spread(rows, _PROBED), shape, scale)

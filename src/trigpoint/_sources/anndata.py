@@ -20,7 +20,7 @@ from trigpoint._sources.problems import is_from
 # Where scanpy stores principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
 
-# Entries of ``obsm`` with fewer columns are 2-D embeddings of the cells, such as UMAP.
+# Entries of ``obsm`` with fewer columns are assumed to be embeddings for plots, such as UMAP.
 _FEWEST_COLUMNS = 10
 
 

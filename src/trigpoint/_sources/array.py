@@ -67,7 +67,7 @@ class ArraySource(Source):
         return self._parts(block_rows(self._row_bytes))
 
     def _parts(self, step: int) -> Iterator[tuple[int, np.ndarray]]:
-        # Slices of an array cost nothing, so no larger pieces need to be read and cut.
+        # Slicing an array costs nothing, so there is no need to read larger pieces and cut them.
         for part in row_blocks(len(self._X), step):
             yield part.start, self._taken(part)
 

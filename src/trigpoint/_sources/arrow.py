@@ -164,7 +164,7 @@ def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowS
 
 
 def parquet_table(path: Path) -> ParquetFiles:
-    """Read the metadata of a Parquet file, or of the non-hidden ones in a folder, by name."""
+    """Read the metadata of a Parquet file, or of all visible ones in a folder, sorted by name."""
     files = [path]
     if path.is_dir():
         found = (file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))

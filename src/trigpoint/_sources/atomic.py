@@ -21,7 +21,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
-    """Yield the path of an empty temporary file, which is finally moved to `path`.
+    """Yield the path of an empty temporary file, which is moved to `path` at the end.
 
     Links are followed. `replace` says whether to replace a file that exists by then.
     """

@@ -12,7 +12,7 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.base import Source, described, stays_sparse
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
 
-# Maximum bytes of a chunk that is read whole; larger chunks are read, and decoded, several times.
+# Chunks up to this many bytes are read whole; larger ones are read and decoded several times.
 _BAND_BYTES = 256 * 2**20
 
 
@@ -45,7 +45,7 @@ class ChunkedSource(Source):
         n, self._chosen, found = described(shape, dtype, name, columns, names)
         self._row_bytes = shape[1] * dtype.itemsize
         if n_stored is not None:
-            # An estimate if only some columns were chosen.
+            # This is an estimate if only some columns were chosen.
             n_stored = int(n_stored) * found.count // shape[1]
             found = replace(found, sparse=stays_sparse(n_stored, (n, found.count), found.dtype))
         super().__init__(name, found, n)

@@ -32,8 +32,8 @@ from trigpoint._sources.choosing import choose_columns, refuse_key
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
 
-# Larger models (in bytes) are sent to distributed workers in parts of this size: Dask warns of
-# large graphs.
+# Models of more bytes are sent to distributed workers in parts of this size, because Dask warns
+# about large graphs.
 _MODEL_IN_GRAPH = 4 * 2**20
 
 _TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
@@ -179,7 +179,7 @@ class DaskSource(Source):
 def _coordinates(
     block: Any, *, job: tuple[Any, list[_Partition]], block_id: tuple[int, int]
 ) -> np.ndarray:
-    """Compute the coordinates of one partition; the parallelism is Dask's."""
+    """Compute the coordinates of one partition on one thread; Dask runs partitions in parallel."""
     model, part = job[0], job[1][block_id[0]]
     points = checked(part.rows(block), part.columns, "X", part.first)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
@@ -192,8 +192,8 @@ def _coordinates(
 def _shared(job: Any) -> Any:
     """Share a model between the tasks of a graph.
 
-    Parts of a large one are results of tasks, which Dask repeats if the workers that hold them are
-    lost. Scattered data would be gone.
+    A large model is split into parts, each the result of a task, which Dask recomputes if it loses
+    the worker that holds it. Scattered data would be lost.
     """
     import dask
 

@@ -68,7 +68,7 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     key : str or None
         Which of several arrays to open: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or
         an ``obsm`` entry of AnnData. None selects the only array, or the only 2-D numeric array; in
-        AnnData, X.
+        AnnData, it selects X.
     columns : str, int, sequence of them, or None
         Columns to read, in this order, by number or, if they have names, by name.
 
@@ -112,7 +112,7 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     for known in FORMATS:
         if known.package and is_from(X, known.package, *known.classes):
             return known.load().from_object(X, key, columns)
-    # Not by class name: views of AnnData have their own classes.
+    # Not recognized by class name, because views of AnnData have classes of their own.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return Format("anndata").load().from_object(X, key, columns)
     return from_object(X, key, columns)
@@ -129,7 +129,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     if reset and hasattr(estimator, "anndata_key_"):
         del estimator.anndata_key_
     if is_place or is_annotated or library in _OPENED:
-        # AnnData holds several representations; open the one that the estimator was fitted to.
+        # AnnData holds several representations; open the one that the estimator was fitted on.
         source = open_source(
             X, key=getattr(estimator, "anndata_key_", None) if is_annotated else None
         )

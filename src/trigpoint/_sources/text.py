@@ -78,7 +78,7 @@ class Layout:
             decimal_point=self.decimal,
         )
         read = pyarrow.csv.ReadOptions(
-            # Column numbers, because names may be duplicated.
+            # Number the columns, because names may be duplicated.
             column_names=list(map(str, range(self.n_columns))),
             skip_rows=self.skipped,
             skip_rows_after_names=int(self.names is not None),
@@ -167,7 +167,7 @@ class TextSource(ArrowSource):
 
 
 def _read_as(column: Any) -> Any:
-    """Infer from its first values the type in which a column is read."""
+    """Infer the type of a column from its first values."""
     kind, types = column.type, pyarrow.types
     if types.is_integer(kind) or types.is_null(kind):
         return pyarrow.float64()
@@ -250,7 +250,7 @@ def _first_lines(path: Path) -> list[str]:
     if b"\0" in raw:
         raise DamagedFileError(f"{name} has a NUL byte, so it is damaged or not text in UTF-8")
     try:
-        # An incremental decoder, because the last character may be cut.
+        # Decode incrementally, because the last character may be cut.
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(raw)
     except UnicodeDecodeError as error:
         raise DamagedFileError(

@@ -140,7 +140,7 @@ class Writer:
 def _npy(
     partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
 ) -> Iterator[Store]:
-    """Write a ``.npy`` file, without a memory map, which would count toward memory limits."""
+    """Write a ``.npy`` file. A memory map is avoided, as it would count toward memory limits."""
     layout = np.lib.format
     with partial.open("wb") as file:
         header = {"descr": layout.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}

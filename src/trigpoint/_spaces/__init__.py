@@ -26,7 +26,7 @@ _ROUNDING = 1e-3
 
 
 class Space:
-    """A map from the user's rows to rows whose Euclidean distance is the chosen metric.
+    """Map from the user's rows to rows whose Euclidean distance is the chosen metric.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Space:
         return n_columns
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Fitted arrays, to be saved in a model file."""
+        """Return the fitted arrays to save in a model file."""
         return {}
 
     @classmethod
@@ -106,7 +106,7 @@ class Space:
 
 
 class Euclidean(Space):
-    """Unchanged rows."""
+    """Identity, which leaves rows unchanged."""
 
     name = "euclidean"
     takes_sparse = True
@@ -211,7 +211,7 @@ class Standardized(Space):
 
 
 class UserSpace(Space):
-    """A user-defined object with ``fit(rows)`` and ``__call__(rows)``.
+    """Space of a user-defined object with ``fit(rows)`` and ``__call__(rows)``.
 
     The object is copied before fitting, because estimator parameters must not change. It receives
     read-only rows, since they may share memory with the user's array, and its return values are

@@ -10,7 +10,7 @@ from trigpoint.plot._colors import Coloring
 # Up to this many points are drawn as markers; more, as an image with one color per pixel.
 MAX_MARKERS = 20_000
 
-# Minimum and maximum pixels per side of an image; in between, there is about one pixel per point.
+# Minimum and maximum pixels per side of an image; in between, it has about one pixel per point.
 _PIXELS = (150, 300)
 
 # Minimum number of markers that are rasterized in vector files.

@@ -134,7 +134,7 @@ def _explain_missing(bar: Any) -> None:
         handles=[_dot(GRAY, "missing")],
         frameon=False,
         handletextpad=0.2,
-        # Extends to the right, into the space reserved for the tick labels of the bar.
+        # The entry extends to the right, into the space reserved for the tick labels of the bar.
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         borderpad=0,

@@ -109,7 +109,7 @@ def _draw_edges(
         edges, weights = edges[-max_edges:], weights[-max_edges:]
         ax.annotate(
             f"the heaviest {max_edges:,} of {n_edges:,} edges",
-            # Below the axis label, because edges would cross a note inside the axes.
+            # Place the note below the axis label, because edges would cross it inside the axes.
             (0.5, 0),
             xycoords=ax.xaxis.label,
             xytext=(0, -2),

@@ -21,7 +21,7 @@ GRAYS = (0.12, 0.6)
 
 # Opacity of the fill and the outline of ellipses that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
-# Minimum fill opacity; fainter fills are lost when colors are rounded.
+# Minimum fill opacity; fainter fills would vanish when colors are rounded.
 _LEAST_FILLED = 0.02
 
 

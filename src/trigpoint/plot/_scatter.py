@@ -61,8 +61,8 @@ def embedding(
         Label of the colors; ``None`` uses the name of a pandas Series.
     legend : bool or None, default=None
         Whether to add a legend or color bar. ``None`` adds one for classes, and for numbers if they
-        have a `label` or some are missing. Legends are placed to the right of the axes: if you pass
-        `ax`, create its figure with ``layout="constrained"`` to make room.
+        have a `label` or some are missing. Legends are placed to the right of the axes. If you pass
+        `ax`, create its figure with ``layout="constrained"`` to make room for the legend.
     title : str or None, default=None
 
     Returns
@@ -71,7 +71,7 @@ def embedding(
 
     Notes
     -----
-    Above 20,000 points, the plot is an image of up to 300 x 300 pixels that show the mean color,
+    Above 20,000 points, the plot is an image of up to 300 x 300 pixels. Pixels show the mean color,
     the most frequent class, or the logarithm of the number of points, so that plotting ten million
     points costs no more than a histogram. In vector files, 2,000 or more markers are rasterized.
 
@@ -146,7 +146,7 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         own = landmarks.landmark_embedding_
         extension = landmarks.model_.extension
         if not is_estimator(coordinates) and not isinstance(extension, MapExtension):
-            # `transform` smooths, which may move landmarks inward.
+            # `transform` may smooth, and thus move landmarks inward.
             own, _ = extend(extension, landmarks.landmarks_)
         return check_points("landmark_embedding_ of landmarks", own, plane)
     marks = np.asarray(landmarks)

@@ -1,4 +1,4 @@
-"""Conversion of numbers, dates and labels to color points by, from any container."""
+"""Conversion of the values that color points: numbers, dates and labels in any container."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

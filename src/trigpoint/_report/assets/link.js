@@ -44,7 +44,7 @@ async function copyLink() {
   const hash = writeHash();
   const done = await copied(location.href.replace(/#.*$/, "") + hash);
   const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
-  tell(done ? `Link to this view copied${all}` : "Copying was blocked: the address of this page is the link");
+  tell(done ? `Link to this view copied${all}` : "Copying was blocked: copy the address of this page instead");
 }
 
 // Take what an address says and leave the rest as it is.

@@ -122,7 +122,7 @@ function showBreakdown() {
     const found = quartiles(numbers, points);
     if (!found) return "all missing";
     const [low, half, high] = found.map((value) => numberText(choice.column, value));
-    return `median ${half}, half of them from ${low} to ${high}`;
+    return `median ${half}, middle half from ${low} to ${high}`;
   };
   const everyone = Uint32Array.from({ length: facts.sampled }, (_, point) => point);
   const all = middle(everyone);
@@ -139,7 +139,7 @@ function showGallery() {
   const shown = gallery.show(points, arrayAt(facts.cells), colorOf, MOST_IN_GALLERY);
   const of = look.count ? "selected" : "in view";
   byId("gallery-note").textContent = pictures.waiting
-    ? "Pictures are not part of this page: they are loaded from where they lie when you ask."
+    ? "Images are not stored in this page. Load them from their original locations."
     : `${grouped(shown)} of ${grouped(points.length)} ${of}`;
 }
 
@@ -360,9 +360,9 @@ function shownText() {
   if (facts.points === 1) return `The one point is shown.${off}`;
   if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
   const { outside = 0 } = facts.images[0] || {};
-  const far = outside ? ` ${plural(outside, "point")} too far away ${outside === 1 ? "is" : "are"} left out.` : "";
+  const far = outside ? ` ${plural(outside, "point")} too far away ${outside === 1 ? "is" : "are"} omitted.` : "";
   const density = facts.images.length ? `All ${grouped(facts.points)} points are included in the density.${far} ` : "";
-  const some = facts.sampled === 1 ? "One of them, drawn uniformly, appears" : `${grouped(facts.sampled)} of them, drawn uniformly, appear individually`;
+  const some = facts.sampled === 1 ? "One of them, drawn at random, appears" : `${grouped(facts.sampled)} of them, drawn at random, appear individually`;
   return `${density}${some} as you zoom in, and can be selected.${off}`;
 }
 
