@@ -63,9 +63,8 @@ class Variant:
     quick_patches: int
     counts: tuple[int, ...]
 
-    @property
-    def overlap(self) -> float:
-        """Size of a test set over that of a training set, in independent units.
+    def overlap(self, k: int = 0) -> float:
+        """Size of a test set over that of a training set, in independent units, for any k.
 
         Patches of one patient are alike, so for whole patients it is the ratio of the two sides.
         """
@@ -86,17 +85,14 @@ VARIANTS = (
 
 def cases(settings: Settings) -> Iterator[Row]:
     """Both pipelines with every scheme, variant and number of landmarks, and the raw data."""
-    seeds = settings.seeds(RUNS)
-    for seed, pipeline, schemes in classification.ordered_runs(seeds):
+    for seed in settings.seeds(RUNS):
         for variant in VARIANTS:
-            for k in _counts(variant, settings):
-                patches = {"k": k, "seed": seed, **_patches(variant, settings)}
-                for scheme in schemes:
-                    yield {"pipeline": pipeline, "scheme": scheme, **patches}
-    for seed in seeds:
-        for variant in VARIANTS:
-            patches = {"k": None, "seed": seed, **_patches(variant, settings)}
-            yield {"pipeline": LIBRARY, "scheme": REFERENCE, **patches}
+            patches = {"seed": seed, **_patches(variant, settings)}
+            yield {"pipeline": LIBRARY, "scheme": REFERENCE, "k": None, **patches}
+            for pipeline, schemes in classification.SCHEMES.items():
+                for k in _counts(variant, settings):
+                    for scheme in schemes:
+                        yield {"pipeline": pipeline, "scheme": scheme, "k": k, **patches}
 
 
 def _patches(variant: Variant, settings: Settings) -> Row:
@@ -198,10 +194,11 @@ def _describe(settings: Settings, page: Page) -> None:
         of the parotid glands and the brainstem, the others of the tissue around them,
         {TRAIN_SHARE:.0%} are to learn from. Of the others, {N_TEST:,} are classified. The test for
         repeated splits takes the ratio of patches classified to patches learned from,
-        {VARIANTS[0].overlap:.3g} for 24 patients and {VARIANTS[2].overlap:.2g} for one scan; where
-        whole patients are split, it takes the ratio of the two sides,
-        {VARIANTS[1].overlap:.3g}, since patches of one patient are alike. *Recall* is the mean over the four classes of the share
-        of their patches that are recognized, in which the surroundings count no more than a gland.
+        {VARIANTS[0].overlap():.3g} for 24 patients and {VARIANTS[2].overlap():.2g} for one
+        scan; where whole patients are split, it takes the ratio of the two sides,
+        {VARIANTS[1].overlap():.3g}, since patches of one patient are alike. *Recall* is the mean
+        over the four classes of the share of their patches that are recognized, in which the
+        surroundings count no more than a gland.
         Intensities are clipped to {low:g} ... {high:g} HU and given in units of {UNIT_HU:g} HU, so
         that sigma = {classification.BANDWIDTH_PAPER:g} is as large relative to the distances
         between patches as relative to those between digits; m = {m:,} (the paper's is
