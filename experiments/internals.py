@@ -1,8 +1,7 @@
 """The private parts of trigpoint that experiments use, imported only here."""
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import bhattacharyya_matrix, local_covariances, regularize
-from trigpoint._graphs.graph import weighted_graph
+from trigpoint._geometry import local_covariances
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import thread_count
 from trigpoint._numerics.gaussian import gaussian_kernel
