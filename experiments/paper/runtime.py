@@ -3,16 +3,18 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.data import TRAIN_SHARE, load_mnist, load_patches, split_rows
+from experiments.data import TRAIN_SHARE
 from experiments.pages import Page, column, grouped, legend_below, mean, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
+from experiments.paper.headneck import patch_task
+from experiments.paper.mnist import digits
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 
@@ -153,13 +155,11 @@ def run(case: Row, settings: Settings) -> Row:
     return {"seconds": seconds, "iterations": found if isinstance(found, int) else None}
 
 
-@lru_cache(maxsize=2)
 def load_points(data: str, folder: Path, n_points: int) -> np.ndarray:
     """First digits of the training set, or training patches as the classification splits them."""
     if data == "mnist":
-        return load_mnist(folder)[0][:n_points].copy()
-    patches = load_patches(folder, "openkbp", round(n_points / TRAIN_SHARE))
-    return patches.X[split_rows(patches, "patch", seed=0)[0]]
+        return digits(folder, n_points, 0).train
+    return patch_task(folder, "openkbp", "patch", round(n_points / TRAIN_SHARE), 0).train
 
 
 @cache
