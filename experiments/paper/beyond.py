@@ -191,8 +191,8 @@ def _describe(settings: Settings, page: Page) -> None:
         {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
         its default. Where the table of all runs names a GPU, that found neighbors and refined
         landmarks; umap-learn was run there, and scored on all patches that a split leaves for
-        testing, the others on {headneck.N_TEST:,}. With two coordinates, which are for pictures, the nearest neighbor says how well
-        these separate the classes."""
+        testing, the others on {headneck.N_TEST:,}. With two coordinates, which are for pictures,
+        the nearest neighbor says how well these separate the classes."""
     )
 
 
