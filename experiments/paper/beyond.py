@@ -190,8 +190,9 @@ def _describe(settings: Settings, page: Page) -> None:
         f"""{k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
         {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
         its default. Where the table of all runs names a GPU, that found neighbors and refined
-        landmarks. With two coordinates, which are for pictures, the nearest neighbor says how well
-        these separate the classes."""
+        landmarks; umap-learn was run there, and scored on all patches that a split leaves for
+        testing, the others on {headneck.N_TEST:,}. With two coordinates, which are for pictures,
+        the nearest neighbor says how well these separate the classes."""
     )
 
 

@@ -4,7 +4,7 @@ What `mnist`, `headneck`, `patients` and `readings` share: two pipelines, the sc
 landmarks, scores, tables and tests.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,6 @@ from experiments.pages import (
     Page,
     column,
     compare,
-    grouped,
     holm,
 )
 from experiments.runner import Row
@@ -84,29 +83,22 @@ SCHEMES = {
 }
 
 # Comparisons of two schemes: those that the paper makes, and some of our own.
-COMPARISONS = {
-    PUBLISHED: (
-        (SEEDING, UNIFORM),
-        (KMEANS_UNIFORM, UNIFORM),
-        (KMEANS_UNIFORM_ROWS, UNIFORM),
-        (KMEANS, SEEDING),
-        (KMEANS_ROWS, SEEDING),
-        (DPP, SEEDING),
-        (DPP, KMEANS),
-        (DPP, KMEANS_ROWS),
-        (BHATTACHARYYA, DPP),
-    ),
-    LIBRARY: (
-        (SEEDING, UNIFORM),
-        (KMEANS_UNIFORM, UNIFORM),
-        (KMEANS, SEEDING),
-        (DPP, SEEDING),
-        (DPP, KMEANS),
-        (BHATTACHARYYA, DPP),
-        (DEFAULTS, DPP),
-        (DEFAULTS, UNIFORM_DEFAULTS),
-    ),
-}
+COMPARISONS = (
+    (SEEDING, UNIFORM),
+    (KMEANS_UNIFORM, UNIFORM),
+    (KMEANS_UNIFORM_ROWS, UNIFORM),
+    (KMEANS, SEEDING),
+    (KMEANS_ROWS, SEEDING),
+    (DPP, SEEDING),
+    (DPP, KMEANS),
+    (DPP, KMEANS_ROWS),
+    (BHATTACHARYYA, DPP),
+    (DEFAULTS, DPP),
+    (DEFAULTS, UNIFORM_DEFAULTS),
+    (DPP, REFERENCE),
+    (BHATTACHARYYA, REFERENCE),
+    (DEFAULTS, REFERENCE),
+)
 
 PARAMETERS = {
     "n_neighbors": N_NEIGHBORS_PAPER,
@@ -125,10 +117,6 @@ others). *Library defaults* leave m, sigma and all the rest to trigpoint. Landma
 its centers, or the points nearest to them."""
 
 
-# Runs of k-means take most of the time, so all others come first.
-_SLOW = (KMEANS_UNIFORM, KMEANS_UNIFORM_ROWS, KMEANS, KMEANS_ROWS)
-
-
 # Running --------------------------------------------------------------------------------------
 
 
@@ -141,14 +129,6 @@ def paper_dpp(k: int, n: int, seed: int) -> EfficientDPP:
     """Algorithm 2 with the paper's m and sigma."""
     m = paper_neighbors(n)
     return EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, pool=None, random_state=seed)
-
-
-def ordered_runs(seeds: Sequence[int]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Seeds, pipelines and schemes, those of k-means last."""
-    for slow in (False, True):
-        for seed in seeds:
-            for pipeline, names in SCHEMES.items():
-                yield seed, pipeline, tuple(name for name in names if (name in _SLOW) == slow)
 
 
 @lru_cache(maxsize=8)
@@ -237,27 +217,37 @@ def scored(task: Task, labels: np.ndarray) -> Row:
 class Table:
     """The runs of one pipeline on one set of points, as a page shows them.
 
-    `overlap` is the number of points for testing over that for training, where every run is a new
-    split.
+    Columns are `counts` of `by`: landmarks or patients. Where every run is a new split of the same
+    points, `overlap` gives the size of the test set over that of the training set for each count.
     """
 
     title: str
     pipeline: str
     rows: Sequence[Row]
     counts: Sequence[int]
-    overlap: float | None = None
+    overlap: Callable[[int], float] | None = None
+    by: str = "k"
 
     @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Comparisons; with the raw data where these are of the same splits."""
-        best = DEFAULTS if self.pipeline == LIBRARY else BHATTACHARYYA
-        reference = () if self.overlap is None else ((DPP, REFERENCE), (best, REFERENCE))
-        return (*COMPARISONS[self.pipeline], *reference)
+    def schemes(self) -> list[str]:
+        """Schemes with any runs, in the order of the page."""
+        found = {row["scheme"] for row in self.rows}
+        return [name for name in (*COLORS, REFERENCE) if name in found]
 
-    def runs(self, scheme: str, k: int | None) -> list[Row]:
-        """Runs of a scheme with k landmarks."""
-        wanted = (scheme, None if scheme == REFERENCE else k)
-        return [row for row in self.rows if (row["scheme"], row["k"]) == wanted]
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Comparisons of these schemes; with the raw data where these are of the same splits."""
+        comparable = {*self.schemes} - ({REFERENCE} if self.overlap is None else set())
+        return [pair for pair in COMPARISONS if comparable.issuperset(pair)]
+
+    def head(self, count: int) -> str:
+        """Heading of a column."""
+        return f"k = {count:,}" if self.by == "k" else f"{count} {self.by}"
+
+    def runs(self, scheme: str, count: int) -> list[Row]:
+        """Runs of a scheme; the raw data has no landmarks."""
+        mine = [row for row in self.rows if row["scheme"] == scheme]
+        return [row for row in mine if row[self.by] in (count, None)]
 
 
 def select(rows: Sequence[Row], pipeline: str, **chosen: Any) -> list[Row]:
@@ -270,27 +260,22 @@ def select(rows: Sequence[Row], pipeline: str, **chosen: Any) -> list[Row]:
 
 
 def score_table(
-    tables: Mapping[str, tuple[Table, int]], page: Page, scores: Mapping[str, str]
+    columns: Mapping[str, tuple[Table, int]], page: Page, scores: Mapping[str, str]
 ) -> None:
-    """Mean and standard deviation of some scores; columns are a table and a number of landmarks."""
+    """Mean and standard deviation of some scores; columns are a table and one of its counts."""
     lines, numbers = [], set()
-    names = [
-        name for name in (*COLORS, REFERENCE) if any(t.runs(name, k) for t, k in tables.values())
-    ]
-    for name in names:
-        cells = []
-        for table, k in tables.values():
-            runs = table.runs(name, k)
-            numbers |= {len(runs)} if runs and name != REFERENCE else set()
-            cells += [mean_and_spread(runs, score) for score in scores]
-        lines.append([name, *cells])
+    for name in (*COLORS, REFERENCE):
+        found = [table.runs(name, count) for table, count in columns.values()]
+        if any(found):
+            numbers |= {len(runs) for runs in found if runs and name != REFERENCE}
+            lines.append([name, *(mean_and_spread(runs, one) for runs in found for one in scores)])
     heads = [
-        f"{column}, {what}" if len(scores) > 1 else column
-        for column in tables
+        f"{head}, {what}" if len(scores) > 1 else head
+        for head in columns
         for what in scores.values()
     ]
     page.table(["%", *heads], lines)
-    page.text(f"Mean ± standard deviation over {runs_text(numbers)} with other landmarks.")
+    page.text(f"Mean ± standard deviation over {runs_text(numbers)}.")
 
 
 def runs_text(numbers: Collection[int]) -> str:
@@ -314,13 +299,15 @@ Compared = dict[tuple[str, Table, tuple[str, str], int], Comparison]
 def compared(tables: Sequence[Table], scores: Collection[str]) -> Compared:
     """All comparisons of a page, corrected for how many these are."""
     found = {
-        (score, table, pair, k): compare(
-            *(table.runs(name, k) for name in pair), score, table.overlap
+        (score, table, pair, count): compare(
+            *(table.runs(name, count) for name in pair),
+            score,
+            table.overlap and table.overlap(count),
         )
         for score in scores
         for table in tables
         for pair in table.pairs
-        for k in table.counts
+        for count in table.counts
     }
     return dict(zip(found, holm(list(found.values())), strict=True))
 
@@ -344,49 +331,43 @@ def show_table(
 ) -> None:
     """Scores of all schemes; what the paper says about two of them, and the differences here."""
     page.heading(table.title)
-    score_table({f"k = {k:,}": (table, k) for k in table.counts}, page, scores)
+    heads = [table.head(count) for count in table.counts]
+    score_table({table.head(n): (table, n) for n in table.counts}, page, scores)
     for score, what in scores.items():
         lines = [
             [
                 " - ".join(pair),
                 claims.get(pair, "-"),
-                *(found[score, table, pair, k].points for k in table.counts),
+                *(found[score, table, pair, count].points for count in table.counts),
             ]
             for pair in table.pairs
-            if any(found[score, table, pair, k].n_pairs for k in table.counts)
         ]
-        page.table(
-            [f"difference in {what}", "the paper", *(f"k = {k:,}" for k in table.counts)], lines
-        )
+        page.table([f"difference in {what}", "the paper", *heads], lines)
 
 
 def accuracy_bars(axes: Any, table: Table, found: Compared) -> None:
     """Bars of the mean accuracy with standard deviations, and the paper's stars."""
-    cells, counts = grouped(table.rows, "scheme", "k"), list(table.counts)
-    shown = [name for name in COLORS if any((name, k) in cells for k in counts)]
-    if not shown:
-        return
+    shown = [name for name in table.schemes if name != REFERENCE]
     width, tops = 0.8 / len(shown), {}
     for place, name in enumerate(shown):
-        for group, k in enumerate(counts):
-            if (name, k) in cells:
-                values = 100 * column(cells[name, k], "accuracy")
-                spread = values.std(ddof=1) if len(values) > 1 else 0.0
-                at = group + (place - (len(shown) - 1) / 2) * width
-                label = name if group == 0 else None
-                axes.bar(at, values.mean(), width, yerr=spread, label=label, color=COLORS[name])
-                tops[name, k] = at, values.mean() - spread, values.mean() + spread
+        for group, k in enumerate(table.counts):
+            values = 100 * column(table.runs(name, k), "accuracy")
+            spread = values.std(ddof=1) if len(values) > 1 else 0.0
+            at = group + (place - (len(shown) - 1) / 2) * width
+            label = name if group == 0 else None
+            axes.bar(at, values.mean(), width, yerr=spread, label=label, color=COLORS[name])
+            tops[name, k] = at, values.mean() - spread, values.mean() + spread
     low, high = min(bar[1] for bar in tops.values()), max(bar[2] for bar in tops.values())
     axes.set_ylim(low - 0.1 * (high - low), high + 0.18 * (high - low))
     # The two comparisons that the paper marks.
     for pair in ((DPP, SEEDING), (BHATTACHARYYA, DPP)):
-        for k in counts:
+        for k in table.counts:
             one = found["accuracy", table, pair, k]
             if one.stars and one.difference > 0:
                 at, _, top = tops[pair[0], k]
                 height = top + 0.02 * (high - low)
                 axes.text(at, height, one.stars, ha="center", va="bottom", rotation=90, fontsize=7)
-    axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
+    axes.set_xticks(range(len(table.counts)), [f"{k:,}" for k in table.counts])
     # Panels are narrower than the longest titles.
     title = table.title.replace(": ", ":\n").replace(", binary", ",\nbinary")
     axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)

@@ -6,19 +6,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 from experiments.internals import (
     LandmarkGraph,
     Landmarks,
     Pool,
-    bhattacharyya_matrix,
     laplacian_eigenmaps,
     local_covariances,
-    regularize,
     thread_count,
-    weighted_graph,
 )
 from experiments.pages import Page, column, grouped, standard_error
 from experiments.runner import Experiment, Row, Settings
@@ -37,6 +33,7 @@ METRICS = ("euclidean", "bhattacharyya")
 
 # Neighbors by the choice of either landmark, as in the paper, or only those that agree.
 PLAIN, AGREED = "plain", "agreed"
+LINKS = {PLAIN: "any", AGREED: "agreed"}
 
 # At least this rank correlation of the first coordinate with arc length counts as unrolled.
 ORDERED = 0.99
@@ -105,25 +102,9 @@ def draw_landmarks(n_points: int, n_landmarks: int, m: int, seed: int) -> tuple[
 
 
 def _graph_of(case: Row, landmarks: Landmarks) -> LandmarkGraph:
-    metric, count = case["metric"], case["n_neighbors"]
-    if case["linking"] == PLAIN:
-        return plain_graph(landmarks, metric, count)
-    return KNNGraph(count, metric=metric).build(landmarks, thread_count(-1))
-
-
-def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> LandmarkGraph:
-    """Link every landmark to its nearest ones, whether they agree or not, as the paper does."""
-    points = landmarks.points.astype(np.float64)
-    if metric == "euclidean":
-        distances = cdist(points, points)
-    else:
-        assert landmarks.covariances is not None
-        covariances, _ = regularize(landmarks.covariances)
-        distances = bhattacharyya_matrix(points, covariances, thread_count(-1))
-    np.fill_diagonal(distances, np.inf)
-    nearest = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
-    left = np.repeat(np.arange(len(points)), n_neighbors)
-    return weighted_graph(points, left, nearest.ravel(), None)
+    link = LINKS[case["linking"]]
+    graph = KNNGraph(case["n_neighbors"], metric=case["metric"], link=link)
+    return graph.build(landmarks, thread_count(-1))
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:

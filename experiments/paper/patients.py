@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.data import UNIT_HU, WINDOW_HU, load_patches
-from experiments.pages import Comparison, Page, compare, grouped, holm, mean
+from experiments.pages import Page, mean
 from experiments.paper import classification
 from experiments.paper.classification import (
     BHATTACHARYYA,
@@ -19,9 +19,10 @@ from experiments.paper.classification import (
     SEEDING,
     UNIFORM,
     UNIFORM_DEFAULTS,
+    Table,
     Task,
-    mean_and_spread,
 )
+from experiments.paper.headneck import CLAIMS
 from experiments.runner import Experiment, Row, Settings
 
 RUNS, N_COMPONENTS, N_LANDMARKS = 10, 50, 500
@@ -30,16 +31,7 @@ N_PATCHES, QUICK_PATCHES = 150_000, 12_000
 TRAINED, QUICK_TRAINED = (2, 4, 8, 16), (2, 8)
 N_HELD_OUT = 8
 COMPARED = (UNIFORM, SEEDING, DPP, BHATTACHARYYA, DEFAULTS, UNIFORM_DEFAULTS)
-PAIRS = (
-    (SEEDING, UNIFORM),
-    (DPP, SEEDING),
-    (BHATTACHARYYA, DPP),
-    (DEFAULTS, BHATTACHARYYA),
-    (DEFAULTS, UNIFORM_DEFAULTS),
-    (BHATTACHARYYA, REFERENCE),
-    (DEFAULTS, REFERENCE),
-)
-SCORES = {"accuracy": "Accuracy", "mean_recall": "Mean recall over the four classes"}
+SCORES = {"accuracy": "accuracy", "mean_recall": "recall"}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -79,16 +71,16 @@ def held_out_rows(patients: np.ndarray, count: int, seed: int) -> tuple[np.ndarr
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracy over the number of patients."""
-    counts = sorted({row["patients"] for row in rows})
+    table = _table(rows)
+    counts = table.counts
     page.text(
         f"""The paper has three patients, split by patch. Here {N_HELD_OUT} of 24 patients are held
         out, drawn anew for every run, and {counts[0]} to {counts[-1]} of the others are to learn
         from."""
     )
-    cells = grouped(rows, "scheme", "patients")
     with page.picture("Accuracy over the number of patients", figsize=(6, 4)) as axes:
-        for name in (*COMPARED, REFERENCE):
-            means = [100 * mean(cells[name, count], "accuracy") for count in counts]
+        for name in table.schemes:
+            means = [100 * mean(table.runs(name, count), "accuracy") for count in counts]
             axes.plot(counts, means, "-o", color=COLORS.get(name, "black"), label=name)
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, [str(count) for count in counts])
@@ -99,45 +91,21 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             True, "hold for these 24 patients; a run is a choice of those held out"
         )
     )
-    found = _compared(rows, counts)
-    for score, title in SCORES.items():
-        page.heading(title)
-        _score_table(rows, score, page)
-        lines = [
-            [" - ".join(pair), *(found[score, pair, n].points for n in counts)] for pair in PAIRS
-        ]
-        page.table(["difference", *(f"{count} patients" for count in counts)], lines)
+    found = classification.compared([table], SCORES)
+    classification.show_table(table, found, CLAIMS, SCORES, page)
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    counts = sorted({row["patients"] for row in rows})
+    title = f"{rows[0]['n_patches']:,} patches, library pipeline"
+    return Table(title, LIBRARY, rows, counts, lambda count: N_HELD_OUT / count, "patients")
 
 
 def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracies over the number of patients."""
-    _score_table(rows, "accuracy", page)
-
-
-def _score_table(rows: Sequence[Row], score: str, page: Page) -> None:
-    cells, counts = grouped(rows, "scheme", "patients"), sorted({row["patients"] for row in rows})
-    lines = [
-        [name, *(mean_and_spread(cells[name, n], score) for n in counts)]
-        for name in (*COMPARED, REFERENCE)
-    ]
-    page.table(["%", *(f"{count} patients" for count in counts)], lines)
-    runs = classification.runs_text({len(found) for found in cells.values()})
-    page.text(f"Mean ± standard deviation over {runs}.")
-
-
-def _compared(
-    rows: Sequence[Row], counts: Sequence[int]
-) -> dict[tuple[str, tuple[str, str], int], Comparison]:
-    cells = grouped(rows, "scheme", "patients")
-    found = {
-        (score, pair, count): compare(
-            *(cells[name, count] for name in pair), score, overlap=N_HELD_OUT / count
-        )
-        for score in SCORES
-        for pair in PAIRS
-        for count in counts
-    }
-    return dict(zip(found, holm(list(found.values())), strict=True))
+    table = _table(rows)
+    columns = {table.head(count): (table, count) for count in table.counts}
+    classification.score_table(columns, page, {"accuracy": "accuracy"})
 
 
 PARAMETERS = classification.PARAMETERS | {

@@ -6,10 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.internals import knn_labels
-from experiments.pages import PAIRED_TEST, Page, column, compare, grouped, legend_below
+from experiments.pages import Page, column, compare, grouped, holm, legend_below
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
@@ -27,6 +25,7 @@ from experiments.paper.classification import (
     mean_and_spread,
     runs_text,
     scored,
+    tests_text,
 )
 from experiments.runner import Experiment, Row, Settings
 
@@ -149,24 +148,29 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     numbers = {len(runs) for runs in grouped(rows, "data", "scheme", "reading").values()}
     page.text(
         f"""Mean ± standard deviation of the accuracy in percent over {runs_text(numbers)}, and
-        differences in percentage points. Stars mark differences at 0.05, 0.01 and 0.001 by a
-        {PAIRED_TEST}, one by one: with so few draws, trust only what most lines agree on."""
+        differences in percentage points. {tests_text(False, "hold for other draws of landmarks")}
+        So few draws have little power: trust only what most lines agree on."""
     )
+    names = {data: _names(rows, data) for data in DATA}
+    found = {
+        (data, name, pair): compare(*(_found(rows, data, name, s) for s in pair), "accuracy")
+        for data in DATA
+        for name in names[data]
+        for pair in PAIRS
+    }
+    found = dict(zip(found, holm(list(found.values())), strict=True))
     for data, title in DATA.items():
-        names = _names(rows, data)
-        if not names:
-            continue
         page.heading(title)
         page.table(
             ["reading", *SCHEMES],
             [
-                [name, *(mean_and_spread(_found(rows, data, s, name), "accuracy") for s in SCHEMES)]
-                for name in names
+                [name, *(mean_and_spread(_found(rows, data, name, s), "accuracy") for s in SCHEMES)]
+                for name in names[data]
             ],
         )
         page.table(
-            ["reading", *(" - ".join(pair) for pair in PAIRS)],
-            [[name, *(_difference(rows, data, pair, name) for pair in PAIRS)] for name in names],
+            ["reading", *map(" - ".join, PAIRS)],
+            [[name, *(found[data, name, pair].points for pair in PAIRS)] for name in names[data]],
         )
 
 
@@ -176,39 +180,30 @@ def _names(rows: Sequence[Row], data: str) -> list[str]:
     return [name for name in READINGS if name in tried]
 
 
-def _found(rows: Sequence[Row], data: str, scheme: str, reading: str) -> list[Row]:
+def _found(rows: Sequence[Row], data: str, reading: str, scheme: str) -> list[Row]:
     """Rows of a scheme in a reading, which is as printed for those it does not concern."""
     if not _concerns(READINGS[reading], data, scheme):
         reading = AS_PRINTED
-    wanted = (data, scheme, reading)
-    return [row for row in rows if (row["data"], row["scheme"], row["reading"]) == wanted]
-
-
-def _difference(rows: Sequence[Row], data: str, pair: tuple[str, str], reading: str) -> str:
-    return compare(*(_found(rows, data, scheme, reading) for scheme in pair), "accuracy").points
+    wanted = (data, reading, scheme)
+    return [row for row in rows if (row["data"], row["reading"], row["scheme"]) == wanted]
 
 
 def _draw(rows: Sequence[Row], page: Page) -> None:
     """Accuracy of every scheme in every reading."""
-    shown = [data for data in DATA if any(row["data"] == data for row in rows)]
     with page.picture(
-        "Accuracy of every scheme in every reading",
-        figsize=(11, 5.5),
-        ncols=len(shown),
-        squeeze=False,
+        "Accuracy of every scheme in every reading", figsize=(11, 5.5), ncols=len(DATA)
     ) as axes:
-        for panel, data in zip(axes[0], shown, strict=True):
+        for panel, data in zip(axes, DATA, strict=True):
             names = _names(rows, data)
             for scheme in SCHEMES:
-                # Readings that lack this scheme keep their line, without a point.
-                found = [column(_found(rows, data, scheme, name), "accuracy") for name in names]
-                means = [100 * one.mean() if len(one) else np.nan for one in found]
+                found = [column(_found(rows, data, name, scheme), "accuracy") for name in names]
+                means = [100 * values.mean() for values in found]
                 lines = [name.replace(", ", ",\n") for name in names]
                 panel.plot(means, lines, "o", color=COLORS[scheme], label=scheme)
             panel.invert_yaxis()
             panel.grid(axis="y", alpha=0.3)
             panel.set(xlabel="accuracy, %", title=DATA[data])
-        legend_below(axes[0], ncols=3)
+        legend_below(axes, ncols=3)
 
 
 EXPERIMENT = Experiment(

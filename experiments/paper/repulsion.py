@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from experiments.pages import (
+    CORRECTED,
     PAIRED_TEST,
     Comparison,
     Page,
     column,
     compare,
     grouped,
+    holm,
     standard_error,
     with_error,
 )
@@ -70,36 +72,27 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             is {gap:.3f} larger. Trace errors are of the data of table 1, with the same points and
             the same stream of random numbers for both functions, sigma = {BANDWIDTH:g}; ± is the
             standard error of the mean. The last column is the mean difference over the mean of the
-            Welsch function's errors, and the p value of a {PAIRED_TEST}."""
+            Welsch function's errors, and the p value of a {PAIRED_TEST}, {CORRECTED}."""
         )
-    compared: list[Comparison] = []
-    for data, m in dict.fromkeys((data, m) for data, m, _ in groups):
-        pair = (groups[data, m, repulsion] for repulsion in REPULSIONS)
-        compared += _show_table(data, m, *pair, page)
-    told_apart = sum(bool(comparison.stars) for comparison in compared)
-    page.text(
-        f"""Of {len(compared)} comparisons, {told_apart} have p < 0.05; were there no difference
-        at all, {0.05 * len(compared):.1f} would be expected to."""
-    )
-
-
-def _show_table(
-    data: str, m: int, first: Sequence[Row], second: Sequence[Row], page: Page
-) -> list[Comparison]:
-    """Write a table of all k, and return the comparisons in it."""
-    n = first[0]["n"]
-    page.heading(
-        f"{SURFACES[data].title}, m = {m:,} ({'all points' if m == n else 'as in table 1'})"
-    )
-    lines, compared = [], []
-    for k in COUNTS:
-        name = f"error_{k}"
-        compared.append(compare(second, first, name))
-        plain, sine = column(first, name), column(second, name)
-        difference = _compared(compared[-1], float(plain.mean()))
-        lines.append([str(k), with_error(plain), with_error(sine), difference])
-    page.table(["k", "Welsch", "sin²", "sin² less Welsch"], lines)
-    return compared
+    parts = dict.fromkeys((data, m) for data, m, _ in groups)
+    found = {
+        (*part, k): compare(groups[*part, "sin2"], groups[*part, "welsch"], f"error_{k}")
+        for part in parts
+        for k in COUNTS
+    }
+    found = dict(zip(found, holm(list(found.values())), strict=True))
+    for data, m in parts:
+        pair = [groups[data, m, repulsion] for repulsion in REPULSIONS]
+        n = pair[0][0]["n"]
+        page.heading(
+            f"{SURFACES[data].title}, m = {m:,} ({'all points' if m == n else 'as in table 1'})"
+        )
+        lines = []
+        for k in COUNTS:
+            errors = [column(runs, f"error_{k}") for runs in pair]
+            difference = _compared(found[data, m, k], float(errors[0].mean()))
+            lines.append([str(k), *map(with_error, errors), difference])
+        page.table(["k", "Welsch", "sin²", "sin² less Welsch"], lines)
 
 
 def _compared(comparison: Comparison, mean: float) -> str:

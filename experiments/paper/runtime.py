@@ -2,17 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.data import TRAIN_SHARE, load_mnist, load_patches, split_rows
+from experiments.data import TRAIN_SHARE
 from experiments.pages import Page, column, grouped, legend_below, mean, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
+from experiments.paper.headneck import patch_task
+from experiments.paper.mnist import digits
 from experiments.runner import Experiment, Row, Settings
 from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 
@@ -32,21 +33,6 @@ _WARM_UP_POINTS = 1000
 # Titles, and how many points there are, also in the quick form.
 DATA = {"mnist": ("digits (784 pixels)", 60_000), "ct": ("CT patches (147 voxels)", 80_000)}
 QUICK_POINTS = 2_000
-
-
-@dataclass(frozen=True)
-class Method:
-    """A way to choose landmarks, and how it is drawn.
-
-    `select` takes the points, the number of landmarks, m and the seed; k-means returns the number
-    of iterations. Slow ones are run only once for many landmarks.
-    """
-
-    title: str
-    select: Callable[[np.ndarray, int, int, int], Any]
-    colour: str
-    marker: str
-    slow: bool = False
 
 
 def literal_algorithm_2(
@@ -81,49 +67,32 @@ def _kmeans(X: np.ndarray, k: int, seed: int, init: str) -> int:
 
 LITERAL, KMEANS = "literal", "k-means"
 
-METHODS = {
-    LITERAL: Method(
+# Titles, and functions of the points, the number of landmarks, m and the seed. Those of k-means
+# return the number of iterations.
+METHODS: dict[str, tuple[str, Callable[[np.ndarray, int, int, int], Any]]] = {
+    LITERAL: (
         "Algorithm 2 as written",
         lambda X, k, m, seed: literal_algorithm_2(X, k, m, BANDWIDTH, np.random.default_rng(seed)),
-        "#000000",
-        "o",
     ),
-    "dpp": Method(
+    "dpp": (
         "EfficientDPP, the paper's m and sigma",
         lambda X, k, m, seed: EfficientDPP(
             k, n_neighbors=m, bandwidth=BANDWIDTH, pool=None, random_state=seed
         ).fit(X),
-        "#0072b2",
-        "s",
     ),
-    "dpp-default": Method(
+    "dpp-default": (
         "EfficientDPP, defaults",
         lambda X, k, m, seed: EfficientDPP(k, pool=None, random_state=seed).fit(X),
-        "#cc79a7",
-        "D",
     ),
-    "seeding": Method(
+    "seeding": (
         "k-means++ seeding",
         lambda X, k, m, seed: KMeansPlusPlus(k, random_state=seed).fit(X),
-        "#56b4e9",
-        "v",
-        slow=True,
     ),
-    KMEANS: Method(
-        "k-means, uniform start",
-        lambda X, k, m, seed: _kmeans(X, k, seed, "random"),
-        "#e69f00",
-        "^",
-        slow=True,
-    ),
-    "k-means++": Method(
-        "k-means++",
-        lambda X, k, m, seed: _kmeans(X, k, seed, "k-means++"),
-        "#009e73",
-        ">",
-        slow=True,
-    ),
+    KMEANS: ("k-means, uniform start", lambda X, k, m, seed: _kmeans(X, k, seed, "random")),
+    "k-means++": ("k-means++", lambda X, k, m, seed: _kmeans(X, k, seed, "k-means++")),
 }
+# Run only once for many landmarks.
+SLOW = ("seeding", KMEANS, "k-means++")
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -135,7 +104,7 @@ def cases(settings: Settings) -> Iterator[Row]:
             n = QUICK_POINTS if settings.quick else n
             for seed in settings.seeds(RUNS):
                 for method in METHODS:
-                    if not METHODS[method].slow or seed in few:
+                    if method not in SLOW or seed in few:
                         case = {"data": data, "n_points": n, "method": method, "k": k}
                         yield {**case, "m": m, "sigma": BANDWIDTH, "seed": seed}
 
@@ -148,25 +117,23 @@ def run(case: Row, settings: Settings) -> Row:
     _warm_up(method, name, folder, n)
     X = load_points(name, folder, n)
     start = time.perf_counter()
-    found = METHODS[method].select(X, k, m, seed)
+    found = METHODS[method][1](X, k, m, seed)
     seconds = round(time.perf_counter() - start, 4)
     return {"seconds": seconds, "iterations": found if isinstance(found, int) else None}
 
 
-@lru_cache(maxsize=2)
 def load_points(data: str, folder: Path, n_points: int) -> np.ndarray:
     """First digits of the training set, or training patches as the classification splits them."""
     if data == "mnist":
-        return load_mnist(folder)[0][:n_points].copy()
-    patches = load_patches(folder, "openkbp", round(n_points / TRAIN_SHARE))
-    return patches.X[split_rows(patches, "patch", seed=0)[0]]
+        return digits(folder, n_points, 0).train
+    return patch_task(folder, "openkbp", "patch", round(n_points / TRAIN_SHARE), 0).train
 
 
 @cache
 def _warm_up(method: str, data: str, folder: Path, n_points: int) -> None:
     """Compile and import what a method needs, once."""
     X = load_points(data, folder, n_points)[:_WARM_UP_POINTS]
-    METHODS[method].select(X, len(X) // 20, len(X) // 10, 0)
+    METHODS[method][1](X, len(X) // 20, len(X) // 10, 0)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -180,7 +147,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     with page.details("How it was run"):
         page.text(
             f"""Seconds to choose k landmarks in float32, on all cores, without reading and without
-            compiling. *{METHODS[LITERAL].title}* is the paper's loop in NumPy, one pass over all
+            compiling. *{METHODS[LITERAL][0]}* is the paper's loop in NumPy, one pass over all
             points for every landmark, with m = {rows[0]["m"]:,} and sigma = {BANDWIDTH:g};
             `EfficientDPP` draws from the same distribution, several landmarks in one pass. k-means
             is scikit-learn's, from one start and to its own tolerance (`KMeansLandmarks`). Mean ±
@@ -200,8 +167,8 @@ def _show_tables(rows: Sequence[Row], page: Page) -> None:
     page.table(
         ["seconds", *head],
         [
-            [method.title, *(with_error(column(cells[name, k], "seconds")) for k in counts)]
-            for name, method in METHODS.items()
+            [title, *(with_error(column(cells[name, k], "seconds")) for k in counts)]
+            for name, (title, _) in METHODS.items()
         ],
     )
     iterations = [f"{k:,}: {mean(cells[KMEANS, k], 'iterations'):.0f}" for k in counts]
@@ -213,7 +180,7 @@ def _show_tables(rows: Sequence[Row], page: Page) -> None:
     }
     page.table(
         ["seconds of k-means, uniform start, divided by its own", *head],
-        [[METHODS[name].title, *(f"{x:.3g}" for x in found)] for name, found in speeds.items()],
+        [[METHODS[name][0], *(f"{x:.3g}" for x in found)] for name, found in speeds.items()],
     )
     literal = [
         f"{speed:.3g} times as fast for k = {k:,}"
@@ -237,10 +204,9 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
     ) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
             counts = sorted({row["k"] for row in rows if row["data"] == data})
-            for name, method in METHODS.items():
+            for name, (title, _) in METHODS.items():
                 seconds = [mean(cells[data, name, k], "seconds") for k in counts]
-                style = {"color": method.colour, "marker": method.marker}
-                panel.loglog(counts, seconds, label=method.title, **style)
+                panel.loglog(counts, seconds, "-o", label=title)
             panel.set_xticks(counts, [f"{k:,}" for k in counts], minor=False)
             panel.set_xticks([], minor=True)
             panel.yaxis.set_major_formatter("{x:g}")

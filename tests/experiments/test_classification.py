@@ -66,7 +66,6 @@ def test_intervals_over_test_digits_by_hand():
     # Groups of 20 digits: differences of 5 and of 10 points, ten of each.
     half = 2.093 * np.std([5, 10] * 10, ddof=1) / np.sqrt(20)
     assert mnist._interval(first, second) == f"+7.50 ± {half:.2f}"
-    assert mnist._interval(first, [{"errors": None, "n_test": 400}]) == ""
 
 
 # Splits ---------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from tests.samplers.subset_statistics import (
 from experiments.pages import column
 from experiments.paper import kmeanspp, neighbors, repulsion, runtime, sampling, table1
 from experiments.runner import Settings
-from trigpoint import KNNGraph
 
 WIDE = (1.0, 2.0, 4.0)
 
@@ -188,14 +187,6 @@ def test_bhattacharyya_graphs_are_more_robust(quick):
         assert column(euclidean, "order")[2:].max() < 0.7
     for agreed, plain in zip(shortcuts[neighbors.AGREED], shortcuts[neighbors.PLAIN], strict=True):
         assert (agreed <= plain).all()
-
-
-@pytest.mark.parametrize("metric", neighbors.METRICS)
-def test_plain_graphs_link_the_nearest_of_either_landmark(metric):
-    landmarks, _ = neighbors.draw_landmarks(3000, 120, 100, 0)
-    found = neighbors.plain_graph(landmarks, metric, 9)
-    expected = KNNGraph(9, metric=metric, link="any").build(landmarks)
-    np.testing.assert_array_equal(found.lengths.toarray(), expected.lengths.toarray())
 
 
 # Runtime: the paper's loop --------------------------------------------------------------------
