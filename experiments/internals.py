@@ -6,13 +6,3 @@ from trigpoint._numerics.blocks import thread_count
 from trigpoint._pool import Pool
 from trigpoint._spectrum import laplacian_eigenmaps
 from trigpoint.metrics._scores import knn_labels
-
-__all__ = [
-    "LandmarkGraph",
-    "Landmarks",
-    "Pool",
-    "knn_labels",
-    "laplacian_eigenmaps",
-    "local_covariances",
-    "thread_count",
-]

@@ -44,8 +44,8 @@ from trigpoint._spaces import Space
 # Upper bound of the seeds passed to third-party samplers, such as scikit-learn's.
 _SEEDS = 2**31 - 1
 
-# Values of `landmarks` that select all distinct rows, for estimators that lay out every point on the
-# host, or on the device of the rows.
+# Values of `landmarks` that select all distinct rows, for estimators that lay out every point, on
+# the host or on the device of the rows.
 ALL, ALL_THERE = object(), object()
 
 
