@@ -1,4 +1,4 @@
-"""Configuration of the documentation; `make docs` builds it, with warnings as errors."""
+"""Sphinx configuration; `make docs` builds the documentation with warnings as errors."""
 
 import sys
 from pathlib import Path
@@ -31,20 +31,20 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = True
 
-# Docstrings: types are in the text, so that signatures fit on a line.
+# Types are documented in docstrings, so that signatures fit on one line.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-# Names in docstrings become links where they are documented: see _ext/documented.py.
+# Names in docstrings become links if they have a target: see _ext/documented.py.
 default_role = "py:obj"
 html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "trigpoint"
 html_favicon = "_static/logo.svg"
-# As the reader's system has it; without a word of it the theme complains on every page.
+# Follow the system setting. Without this key, the theme warns on every page.
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["trigpoint.css"]
@@ -62,7 +62,7 @@ html_theme_options = {
         page: ["page-toc", "notebook"]
         for page in ("*", "guide/**", "recipes/**", "gallery/**", "reference/**")
     }
-    # Wide tables take the room of the contents.
+    # No table of contents next to wide tables.
     | {page: [] for page in ("benchmarks/**", "paper/**", "design/**")},
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
@@ -71,7 +71,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-# Pages without pages below them have nothing to show in a sidebar.
+# Pages without subpages have no sidebar.
 _ALONE = (
     "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper "
     "promises architecture changelog genindex search"

@@ -1,4 +1,4 @@
-"""The directive ``command-help``: what ``trigpoint COMMAND --help`` prints, asked at build time."""
+"""Directive ``command-help``, which inserts the output of ``trigpoint COMMAND --help``."""
 
 import contextlib
 import io
@@ -13,9 +13,9 @@ from trigpoint._cli import cli
 
 
 def help_text(*arguments: str) -> str:
-    """What the command prints when asked for help, as wide as a page is."""
+    """Return the help text of the command, wrapped to the width of a page."""
     printed = io.StringIO()
-    # Color is for terminals, and a width taken from one would change the page.
+    # Colors and the terminal width of the build must not affect the page.
     surroundings = {"COLUMNS": "88", "NO_COLOR": "1"}
     with (
         mock.patch.dict(os.environ, surroundings),
@@ -27,17 +27,17 @@ def help_text(*arguments: str) -> str:
 
 
 class CommandHelp(Directive):
-    """The help of the command, or of the subcommand that is named."""
+    """Insert the help text of the command, or of a subcommand."""
 
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the text as a block."""
+        """Return the help text as a literal block."""
         text = help_text(*self.arguments)
         return [nodes.literal_block(text, text, language="text")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Add the directive."""
+    """Register the directive."""
     app.add_directive("command-help", CommandHelp)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""What of the library the reference shows: its own methods, and names in docstrings as links."""
+"""Reference pages: methods defined by the library, and links from names in docstrings."""
 
 import inspect
 from pathlib import Path
@@ -13,12 +13,12 @@ import trigpoint
 
 _MODULES = trigpoint, trigpoint.metrics, trigpoint.datasets, trigpoint.plot
 
-# Public by name, but called by the library alone.
+# Methods without an underscore that only the library calls.
 _FOR_THE_LIBRARY = {"select", "pool_from", "for_sample"}
 
 
 def own_methods(kind: type) -> list[str]:
-    """Methods of a class that trigpoint defines, not scikit-learn, in the order of the code."""
+    """Return the public methods that trigpoint (not scikit-learn) defines, in source order."""
     found: dict[str, None] = {}
     for base in reversed(kind.__mro__):
         if base.__module__.startswith("trigpoint."):
@@ -27,7 +27,7 @@ def own_methods(kind: type) -> list[str]:
 
 
 def drop_stale_pages(app: Sphinx) -> None:
-    """Remove generated pages of names that are no longer public."""
+    """Delete generated pages of names that are no longer public."""
     public = {f"{module.__name__}.{name}" for module in _MODULES for name in module.__all__}
     for page in (Path(app.srcdir) / "reference" / "generated").glob("*.rst"):
         if page.stem not in public:
@@ -37,15 +37,15 @@ def drop_stale_pages(app: Sphinx) -> None:
 def plain_if_unknown(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, contnode: nodes.Element
 ) -> nodes.Element | None:
-    """Leave names in docstrings that are not in the reference, such as parameters, as they are.
+    """Render names in docstrings as plain text if they have no target, as for parameters.
 
-    Roles that pages write out, such as ``{py:func}``, are still held to resolve.
+    Explicit roles in pages, such as ``{py:func}``, must still resolve.
     """
     return contnode if node.get("reftype") == "obj" else None
 
 
 def summaries_without_citations(app: Sphinx, doctree: nodes.document) -> None:
-    """Take citations, whose labels are made up, out of the tables of first lines."""
+    """Remove citations, whose labels are generated, from summary tables."""
     for table in doctree.findall(autosummary_table):
         for citation in list(table.findall(pending_xref)):
             if citation.get("refdomain") == "citation":
@@ -57,7 +57,7 @@ def summaries_without_citations(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect them."""
+    """Connect the event handlers."""
     app.config.autosummary_context = {
         "own_methods": {
             f"{module.__name__}.{name}": own_methods(kind)
@@ -65,7 +65,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
             for name, kind in inspect.getmembers(module, inspect.isclass)
         }
     }
-    # Before autosummary looks for what to generate.
+    # Runs before autosummary collects the pages to generate.
     app.connect("builder-inited", drop_stale_pages, priority=100)
     app.connect("missing-reference", plain_if_unknown)
     app.connect("doctree-read", summaries_without_citations)

@@ -1,7 +1,7 @@
-"""The gallery: scripts of ``gallery/`` become pictures with thumbnails, pages and notebooks.
+"""Gallery: scripts in ``gallery/`` become plots with thumbnails, pages and notebooks.
 
-A script begins with its title and a few sentences in Markdown, and leaves a `figure`, or a `page`
-to look at in a browser.
+The docstring of a script contains a title and a description in Markdown. The script defines either
+`figure` or `page`, an HTML page.
 """
 
 import json
@@ -27,17 +27,17 @@ THUMBNAIL = 480, 300
 
 
 def read(script: Path) -> tuple[str, str, str]:
-    """Title, text and code of a script."""
+    """Return the title, description and code of a script."""
     _, text, code = script.read_text(encoding="utf-8").split('"""', 2)
     title, _, text = text.partition("\n")
     return title.rstrip("."), text.strip(), code.strip()
 
 
 def draw(script: Path, folder: Path) -> None:
-    """Run a script and save what it made."""
+    """Run a script and save its figure or page."""
     import matplotlib
 
-    # Draws to a file, also where there is no screen.
+    # Works without a display.
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -52,9 +52,9 @@ def draw(script: Path, folder: Path) -> None:
 
 
 def shrink(figure: Any, picture: Path, thumbnail: Path) -> None:
-    """Save the last panel of a figure, where results are, without its ticks and labels.
+    """Save the last panel of a figure, without ticks and labels, as a thumbnail.
 
-    The picture itself is saved again with no more colors than it needs, a third of the bytes.
+    The plot itself is saved again with a color palette, which takes a third of the size.
     """
     from PIL import Image, ImageOps
 
@@ -68,7 +68,7 @@ def shrink(figure: Any, picture: Path, thumbnail: Path) -> None:
 
 
 def write_page(script: Path, folder: Path) -> None:
-    """Write the page of a script, and its notebook."""
+    """Write the page and the notebook of a script."""
     title, text, code = read(script)
     shown = f"```{{image}} {script.stem}.png\n:alt: {title}\n```"
     if not (folder / f"{script.stem}.png").exists():
@@ -84,7 +84,7 @@ def write_page(script: Path, folder: Path) -> None:
 
 
 def is_current(script: Path, folder: Path) -> bool:
-    """Whether what a script made is newer than the script and the library."""
+    """Return whether the output of a script is newer than the script and the library."""
     made = [*folder.glob(f"{script.stem}.png"), *folder.glob(f"{script.stem}.html")]
     sources = [script, *Path(trigpoint.__file__).parent.rglob("*.py")]
     newest = max(path.stat().st_mtime for path in sources)
@@ -92,7 +92,7 @@ def is_current(script: Path, folder: Path) -> bool:
 
 
 def make_all(app: Sphinx) -> None:
-    """Make every picture and page that is missing or out of date."""
+    """Create all plots and pages that are missing or out of date."""
     scripts = Path(app.srcdir) / "gallery"
     folder = scripts / "generated"
     folder.mkdir(exist_ok=True)
@@ -109,18 +109,18 @@ def make_all(app: Sphinx) -> None:
 
 
 def copy_pages(app: Sphinx, error: Exception | None) -> None:
-    """Put the pages that scripts wrote beside those of the documentation."""
+    """Copy the HTML pages of scripts to the output folder."""
     for page in (Path(app.srcdir) / "gallery" / "generated").glob("*.html"):
         shutil.copy(page, Path(app.outdir) / page.name)
 
 
 class Report(Directive):
-    """The page that a script wrote, to be tried within this page."""
+    """Embed the HTML page of a script in a frame."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the frame; it begins with the plot where the browser lets pages look inside."""
+        """Return the frame, scrolled to the plot if the browser allows access to its content."""
         name = self.arguments[0]
         depth = self.state.document.settings.env.docname.count("/")
         onload = (
@@ -135,12 +135,12 @@ class Report(Directive):
 
 
 class Cards(Directive):
-    """Thumbnails of the scripts that are named, each a link to its page."""
+    """Show thumbnails of the listed scripts, linked to their pages."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the grid, as Markdown that is parsed in turn."""
+        """Return the grid of thumbnails, parsed from Markdown."""
         folder = Path(self.state.document.settings.env.srcdir) / "gallery"
         items = []
         for name in self.content:
@@ -157,7 +157,7 @@ class Cards(Directive):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Draw before pages are read, and copy after they are written."""
+    """Connect the event handlers and register the directives."""
     app.connect("builder-inited", make_all)
     app.connect("build-finished", copy_pages)
     app.add_directive("gallery", Cards)

@@ -1,4 +1,4 @@
-"""Notebooks to download, made from the pages and from the scripts of the gallery at build time."""
+"""Notebooks for download, generated from pages and gallery scripts at build time."""
 
 import ast
 import json
@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Pages and folders of pages whose code is worth running.
+# Pages, and folders of pages, that are offered as notebooks.
 PAGES = "tutorial", "paper/line-by-line"
 FOLDERS = "guide/", "recipes/"
 
@@ -22,7 +22,7 @@ _INCLUDE = re.compile(
 
 
 def expand(page: str, folder: Path) -> str:
-    """Replace functions that a page includes from files of its folder by their code."""
+    """Replace each ``literalinclude`` of a function by the code of the function."""
 
     def block(found: re.Match[str]) -> str:
         code = (folder / found["file"]).read_text(encoding="utf-8")
@@ -37,14 +37,14 @@ def expand(page: str, folder: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Markdown without what only these pages understand: roles, comments and links to pages."""
+    """Return Markdown without roles, comments and links between pages."""
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
     text = re.sub(r"\{[\w:]+\}`~?([^`<]+?)(\s<[^`]*>)?`", r"`\1`", text)
     return re.sub(r"\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
 
 
 def of_page(page: str) -> dict[str, Any]:
-    """Cells of a page: its text, and its blocks of Python; what they print is left out."""
+    """Return a notebook with the text and the Python blocks of a page, without outputs."""
     cells, end = [], 0
     for block in _FENCE.finditer(page):
         cells.append(_markdown(plain(page[end : block.start()])))
@@ -58,11 +58,11 @@ def of_page(page: str) -> dict[str, Any]:
 
 
 def of_script(title: str, text: str, code: str) -> dict[str, Any]:
-    """Cells of a script: what it is about, what it imports, and the rest."""
+    """Return a notebook with the description, the imports and the remaining code of a script."""
     body = ast.parse(code).body
     imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
     last = imports[-1].end_lineno or 0
-    # A notebook shows the value of its last line; figures are shown as they are.
+    # A notebook displays figures automatically, but a page only as the value of the last line.
     lines = code.split("\n") + ["page"] * code.startswith("page = ", code.rfind("\n") + 1)
     cells = [_markdown(f"# {title}\n\n{plain(text)}")]
     cells += [_code("\n".join(part)) for part in (lines[:last], lines[last:])]
@@ -86,7 +86,7 @@ def _notebook(cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """Write a file, unless it has this text: pages that are as they were are not read again."""
+    """Write a file only if its text changes, so that Sphinx does not read unchanged pages again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
@@ -94,7 +94,7 @@ def write_if_changed(path: Path, text: str) -> None:
 def offer(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Write the notebook of a page that has code, and tell the template its name."""
+    """Write the notebook of a page that has code, and pass its name to the template."""
     if doctree is None or not (name in PAGES or name.startswith(FOLDERS)):
         return
     page = app.env.doc2path(name)
@@ -107,6 +107,6 @@ def offer(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Offer a notebook beside the contents of a page."""
+    """Connect the event handler."""
     app.connect("html-page-context", offer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,16 +1,16 @@
-"""What was found, as the page about the paper says it, on the page of each experiment as well."""
+"""Insertion of the verdicts in ``paper.md`` into the pages of the experiments."""
 
 import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-# The one page of the folder that is not about an experiment.
+# The only page of the folder that does not belong to an experiment.
 LINE_BY_LINE = "paper/line-by-line"
 
 
 def verdicts(paper: str) -> dict[str, str]:
-    """The paragraph that begins with "Here", by the experiment that its section links to."""
+    """Return the paragraph that begins with "Here" for each experiment that a section links to."""
     found = {}
     for section in paper.split("\n## ")[1:]:
         name = re.search(r"\[All numbers\]\(paper/(\w+)\.md\)", section)
@@ -21,7 +21,7 @@ def verdicts(paper: str) -> dict[str, str]:
 
 
 def insert(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put it below the picture."""
+    """Insert the verdict below the figure of the page."""
     if name.startswith("paper/") and name != LINE_BY_LINE:
         paper = Path(app.srcdir, "paper.md")
         app.env.note_dependency(str(paper))
@@ -32,6 +32,6 @@ def insert(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Insert as pages are read."""
+    """Connect the event handler."""
     app.connect("source-read", insert)
     return {"parallel_read_safe": True}

@@ -1,9 +1,9 @@
-"""One bandwidth for all, or one for each.
+"""One bandwidth for all landmarks, or one for each.
 
-A fish bowl is dense at its rim and sparse at the bottom. It was made from a disc, whose radius is
-the color. With a bandwidth for each landmark the disc is found again, as with one that is large
-enough for the bottom; one that suits the rim tears the bottom apart. See
-[Bandwidths](../../guide/bandwidth.md).
+A fish bowl is dense at its rim and sparse at the bottom. It was generated from a disc; the color
+shows the radius in the disc. The disc is recovered with a bandwidth for each landmark, and with a
+single bandwidth that is large enough for the bottom. A bandwidth that suits the rim tears the
+bottom apart. See [Bandwidths](../../guide/bandwidth.md).
 """
 
 import numpy as np

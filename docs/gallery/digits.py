@@ -1,7 +1,7 @@
 """Handwritten digits by four methods.
 
 Two coordinates cannot separate ten digits; the [tutorial](../../tutorial.md) uses more. Graph
-methods first separate the most distinct digits, kernel PCA shows the overall shape.
+methods first separate the most distinct digits, while kernel PCA shows the overall shape.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 
-# Some digits have no neighbors among the others, and are joined to them.
+# The graph is disconnected, because some digits have no neighbors among the others.
 warnings.simplefilter("ignore", tp.ParameterWarning)
 
 X, y = load_digits(return_X_y=True)

@@ -1,8 +1,8 @@
 """Directions, not lengths.
 
-Six topics are six directions; every text also has a length of its own, as counts of words do. By
-Euclidean distance short texts of all topics lie together; by `metric="cosine"` only the direction
-counts. See [Directions, units and counts](../../guide/metric.md).
+Each of six topics is a direction, and texts differ in length, as word counts do. By Euclidean
+distance, short texts of all topics lie together; with `metric="cosine"`, only directions matter.
+See [Directions, units and counts](../../guide/metric.md).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Landmarks of a fish bowl.
 
-The bowl is dense around its hole and sparse at the bottom. Uniform landmarks go where the points
-are, diverse ones also reach the bottom, and refined ones are spread most evenly. [When to
+The bowl is dense around its hole and sparse at the bottom. Uniform landmarks follow the density,
+diverse landmarks also cover the bottom, and refined landmarks are spread most evenly. [When to
 refine](../../guide/landmarks.md#when-to-refine) explains why the bandwidth is set here.
 """
 

@@ -1,8 +1,8 @@
 """Two graphs of the same landmarks.
 
-Both have a hundred neighbors, and are seen along the axis of the roll. Euclidean neighbors jump
-from one turn to the next, and the embedding closes into a ring; Bhattacharyya neighbors follow the
-surface. See [Neighbors and the graph](../../guide/graph.md).
+Both graphs have a hundred neighbors per landmark and are seen along the axis of the roll. Euclidean
+neighbors jump from one turn to the next, so the embedding closes into a ring; Bhattacharyya
+neighbors follow the surface. See [Neighbors and the graph](../../guide/graph.md).
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """How many landmarks.
 
-The error of the kernel's approximation falls with the number of landmarks. Dots mark the number
-that keeps it within two percent.
+The error of the kernel approximation decreases with the number of landmarks. Dots mark the number
+that keeps the error within 2 %.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,7 @@
 """A map of digits.
 
-Two eigenmap coordinates have no room for ten digits; a map gives each of them an area. More
-`exaggeration` merges groups and reveals how they connect. See
-[Maps](../../guide/maps.md).
+Two eigenmap coordinates have no room for ten digits; a map gives each digit its own area. More
+`exaggeration` merges groups and reveals how they connect. See [Maps](../../guide/maps.md).
 """
 
 import warnings

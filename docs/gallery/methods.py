@@ -1,7 +1,7 @@
 """Which method unrolls a Swiss roll.
 
-Every method from the same landmarks, with the score that `compare_methods` chooses by. It says how
-well neighborhoods of all sizes agree with those along the roll. See [Which
+The plot shows every method with the same landmarks and the score that `compare_methods` uses, which
+measures how well neighborhoods of all sizes agree with those along the roll. See [Which
 method](../../guide/methods.md).
 """
 

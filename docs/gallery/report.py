@@ -1,7 +1,7 @@
 """An interactive report.
 
-One file that works without a network: zoom, see the digits themselves, select points, and compare
-numbers of neighbors. [The report](../../guide/report.md) says what else it does.
+One file that works offline: zoom, see the image of each digit, select points, and compare numbers
+of neighbors. [The report](../../guide/report.md) describes all features.
 """
 
 from sklearn.datasets import load_digits

@@ -1,7 +1,8 @@
 """How many coordinates.
 
-Five groups leave a clear gap after the fourth eigenvalue of their landmark graph: a safe place to
-stop. Those of the digits grow evenly: a classifier gains from further coordinates.
+With five groups, there is a clear gap after the fourth eigenvalue of the landmark graph, where it
+is safe to stop. The eigenvalues of the digits grow evenly, and a classifier benefits from more
+coordinates.
 """
 
 import warnings

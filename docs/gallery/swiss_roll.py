@@ -1,8 +1,9 @@
 """A Swiss roll, unrolled.
 
-The plane that a roll of 200,000 points came from, found from 800 landmarks. The roll is a long
-strip: its leading eigenvectors are all functions of its length, so the second coordinate is the
-first one that is not. White specks in the last panel are pixels without a point.
+The plane from which a roll of 200,000 points was generated is recovered from 800 landmarks. The
+roll is a long strip whose leading eigenvectors are all functions of its length, so the second
+coordinate is the first eigenvector that is not. White specks in the last panel are pixels without a
+point.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,9 @@
 """Where an embedding is wrong.
 
-Three embeddings of one roll, colored by the share of each point's neighbors that are lost. Leading
-eigenvectors are a curve and lose most; Isomap loses hardly any; independent eigenvectors lose them
-where the sheet is drawn together. See [How good is it?](../../guide/quality.md).
+Three embeddings of one roll are colored by the share of each point's neighbors that are lost.
+Leading eigenvectors form a curve and lose the most neighbors, Isomap loses hardly any, and
+independent eigenvectors lose neighbors where the sheet is compressed. See [How good is
+it?](../../guide/quality.md).
 """
 
 import warnings
