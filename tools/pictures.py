@@ -1,4 +1,4 @@
-"""Pictures of the documentation that a build cannot draw: of the recipes, a scan and a report.
+"""Pictures of the documentation that a build cannot draw: of digits, recipes, a scan and a report.
 
 ``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with
 the file that the recipe needs, and keeps the picture that the code saves. It draws a slice of a CT
@@ -35,6 +35,24 @@ def draw_recipe(name: str, data: Path) -> Path:
         code = "\n".join(block for left_out, block in blocks if not left_out)
         exec(compile(code, name, "exec"), {"__name__": "__main__"})
         return _keep(folder / f"{name}.png", f"{name}.png")
+
+
+def draw_digits(data: Path) -> Path:
+    """Draw the map of MNIST that opens the README."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    import trigpoint as tp
+    from experiments.data import load_mnist
+
+    parts = [load_mnist(data / "mnist", split=split) for split in ("train", "test")]
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    Y = tp.LandmarkMap().fit_transform(X)
+    figure, ax = plt.subplots(figsize=(9, 6), layout="constrained")
+    tp.plot.embedding(Y, color=y, categories=True, ax=ax)
+    with _elsewhere() as folder:
+        figure.savefig(folder / "digits.png", dpi=130)
+        return _keep(folder / "digits.png", "digits.png", width=1100)
 
 
 def draw_report() -> Path:
@@ -109,16 +127,15 @@ def _elsewhere() -> Iterator[Path]:
 def main() -> None:
     """Draw what is named, or everything."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *RECIPES, "slice", "report"])
+    parser.add_argument("names", nargs="*", choices=[[], *RECIPES, "digits", "slice", "report"])
     parser.add_argument("--data", type=Path, default=os.environ.get("TRIGPOINT_DATA", "."))
     options = parser.parse_args()
     os.environ["MPLBACKEND"] = "Agg"
     data = Path(options.data).absolute()
-    for name in options.names or [*RECIPES, "slice", "report"]:
-        if name in RECIPES:
-            made = draw_recipe(name, data)
-        else:
-            made = draw_slice(data) if name == "slice" else draw_report()
+    drawn = {"digits": lambda: draw_digits(data), "slice": lambda: draw_slice(data)}
+    drawn["report"] = draw_report
+    for name in options.names or [*RECIPES, *drawn]:
+        made = draw_recipe(name, data) if name in RECIPES else drawn[name]()
         print(f"{made}: {made.stat().st_size / 1000:.0f} kB")
 
 
