@@ -65,7 +65,6 @@ def test_usage_errors_import_nothing_slow():
                 ("--columns a,,b", "argument --columns: "),
                 ("--jobs 0", "argument --jobs: "),
                 ("--extension none", "argument --extension: "),
-                ("--dask local:none", "argument --dask: "),
                 ("--png Y.pdf", "--png Y.pdf does not end in .png"),
                 ("--png Y.png -l 1", "--png draws two coordinates"),
                 ("--images 1x3", "--images applies only to --report"),
