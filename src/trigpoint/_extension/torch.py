@@ -40,26 +40,16 @@ _Sums = Callable[[Any], tuple[Any, Any]]
 
 
 def on_device(extension: Extension, device: Any) -> "OnDevice":
-    """Prepare an extension of the host for rows on a device.
-
-    Parameters
-    ----------
-    extension : Extension
-        An extension of this package.
-    device : torch.device
-
-    Returns
-    -------
-    callable
-        Maps a tensor (b, d) of Euclidean rows on the device to their coordinates, a float64 tensor
-        (b, l), and to a boolean tensor (b,), true for rows far from every landmark. Not to be
-        called by several threads at once.
-    """
+    """Prepare an extension of this package for rows on a device."""
     return OnDevice(extension, device)
 
 
 class OnDevice:
-    """A prepared extension on a device; made by `on_device`."""
+    """A prepared extension on a device; made by `on_device`.
+
+    It maps a tensor (b, d) of Euclidean rows to their coordinates, a float64 tensor (b, l), and to
+    a boolean tensor (b,), true for rows far from every landmark. Threads must not share it.
+    """
 
     def __init__(self, extension: Any, device: Any) -> None:
         self.n_components = extension.n_components
