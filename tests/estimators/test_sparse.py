@@ -30,7 +30,7 @@ ESTIMATORS = {
     ),
     "along the graph": tp.LaplacianEigenmaps(landmarks=50, extension="graph", random_state=0),
     "features": tp.LaplacianEigenmaps(10, landmarks=50, random_state=0),
-    "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension=10, random_state=0),
+    "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension="all", random_state=0),
     "Isomap": tp.Isomap(3, landmarks=50, random_state=0),
     "KernelPCA": tp.KernelPCA(3, landmarks=50, random_state=0),
 }

@@ -101,15 +101,10 @@ def _add_embed(commands: _Commands) -> None:
     )
     add(
         "--extension",
-        type=lambda text: (
-            text
-            if text in ("smooth", "graph", "all")
-            else _whole(text, 1, ", or smooth, graph or all")
-        ),
-        metavar="smooth|graph|all|N",
+        choices=("smooth", "graph", "all"),
         help="how to interpolate points: by local linear fits at the nearest landmarks (smooth), "
-        "from the graph neighbors of the nearest landmarks (graph), from all landmarks, or from "
-        "the N nearest (default: chosen from the data)",
+        "from the graph neighbors of the nearest landmarks (graph), or from all landmarks "
+        "(default: chosen from the data)",
     )
     add("--save", type=Path, metavar="TRIG", help="also save the model")
     add("--report", type=Path, metavar="HTML", help="also write an interactive page")

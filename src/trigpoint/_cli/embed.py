@@ -34,7 +34,7 @@ _NAMES = {method: name for name, method in METHODS.items()}
 
 # Options that do not apply to a method, and options that imply eigenmaps if --method is not given.
 _NOT_FOR = {
-    "kernel-pca": ("graph", "neighbors", "eigenvectors"),
+    "kernel-pca": ("graph", "neighbors", "eigenvectors", "extension"),
     "isomap": ("eigenvectors",),
     "map": ("graph", "eigenvectors", "extension"),
 }

@@ -116,7 +116,7 @@ class MarkovEmbedding(GraphEmbedding):
                 f"by them: choose {remedy}",
                 "n_components",
             )
-        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph.bandwidths, fit.graph)
+        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph)
         # Factor of each landmark in the kernel.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None
@@ -159,14 +159,14 @@ class LaplacianEigenmaps(MarkovEmbedding):
         The leading eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
         ``"auto"`` takes independent ones for up to three coordinates.
-    extension : {"auto", "smooth", "graph", "all", "published"} or int, default="auto"
+    extension : {"auto", "smooth", "graph", "all", "published"}, default="auto"
         How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
         planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
         eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others are
         weighted sums: over the graph neighbors of the three nearest landmarks, which maps each
-        landmark exactly to its eigenvectors; over all landmarks; or over the given number of
-        nearest ones. ``"published"`` sums over all landmarks by the formula of the paper, and needs
-        a graph with one `bandwidth`. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts.
+        landmark exactly to its eigenvectors, or over all landmarks. ``"published"`` sums over all
+        landmarks by the formula of the paper, and needs a graph with one `bandwidth`. Neither
+        ``"smooth"`` nor ``"graph"`` reintroduces shortcuts.
         ``"auto"`` uses all landmarks for more than five coordinates. Otherwise it is ``"smooth"``
         up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
         points per landmark, or ``"graph"``.

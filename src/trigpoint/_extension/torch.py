@@ -22,7 +22,6 @@ from trigpoint._extension.weighted import (
     GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    NearestLandmarks,
 )
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
@@ -130,8 +129,6 @@ def _weighted(
     """Return the function for weighted sums of values (l, k), and its numbers stored per row."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, search, device), 2 * search.k
-    if isinstance(support, NearestLandmarks):
-        return _nearest(support, values, search, device), 12 * max(support.n_neighbors, 4)
     assert isinstance(support, GraphNeighbors)
     width = BLENDED * int(np.diff(support.rows.starts).max())
     return _graph(support, values, search, device), 12 * width + search.k
@@ -199,24 +196,6 @@ def _all(support: AllLandmarks, values: np.ndarray, search: TorchSearch, device:
             widest = torch.maximum(_interpolated(bandwidths, nearest, near), bandwidths)
         weights, shifts = _shifted(squares * (-0.5 / (widest * widest)))
         return weights @ columns, shifts
-
-    return sums
-
-
-def _nearest(
-    support: NearestLandmarks, values: np.ndarray, search: TorchSearch, device: Any
-) -> _Sums:
-    import torch
-
-    bandwidths, there = to_device(support.bandwidths, device), to_device(values, device)
-    count = support.n_neighbors
-
-    def sums(X: Any) -> tuple[Any, Any]:
-        nearest, squares = search.nearest(X, max(count, BLENDED + 1))
-        own = _interpolated(bandwidths, nearest, squares)
-        nearest, squares = nearest[:, :count], squares[:, :count]
-        weights, shifts = _shifted(-0.5 * squares / torch.maximum(own, bandwidths[nearest]) ** 2)
-        return _by_weight(weights, nearest, there), shifts
 
     return sums
 
@@ -306,7 +285,6 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
     """Return the extension by shortest paths to all landmarks through those near the row."""
     import torch
 
-    support = extension.support
     geodesics, components, centering, horizons = (
         to_device(array, device)
         for array in (
@@ -316,15 +294,10 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
             extension.horizons,
         )
     )
-    rows = _PaddedRows(support, device) if isinstance(support, GraphNeighbors) else None
+    rows = _PaddedRows(extension.support, device)
 
     def starts(X: Any) -> Iterator[tuple[Any, Any, Any]]:
         """Yield shares (b,), lengths (b, width) and landmarks (b, width)."""
-        if rows is None:
-            assert isinstance(support, NearestLandmarks)
-            nearest, squares = search.nearest(X, support.n_neighbors)
-            yield X.new_ones(len(X)), squares.sqrt(), nearest
-            return
         nearest, shares, squares_to = _near(search, X)
         for part in range(nearest.shape[1]):
             columns, share = rows.columns[nearest[:, part]], shares[:, part]
