@@ -58,7 +58,6 @@ VALUES = [
     (lambda e, k: plot.landmarks(e, P), "X has 2 columns and the landmarks have 3"),
     (lambda e, k: plot.landmarks(e, np.ones(3)), r"X has shape \(3,\)"),
     (lambda e, k: plot.landmarks(e, plane=(0, 3)), r"plane=\(0, 3\)"),
-    (lambda e, k: plot.landmarks(e, n_std=0), "n_std=0"),
 ]
 TYPES = [
     (lambda e, k: points(ax=3), "ax=3 is not understood: pass Matplotlib Axes"),

@@ -195,7 +195,6 @@ WRONG_TYPES = [
     (tp.EfficientDPP(5, refine="yes"), "pass True, False, a number of sweeps or a R"),
     (refined(snap="no"), "snap must be True or False"),
     (tp.RPCholesky(2, bandwidth="wide"), "bandwidth must be a number"),
-    (tp.RPCholesky(2, block_size=2.5), "block_size must be a whole number"),
     (tp.KMeansLandmarks(5, snap="yes"), "snap must be True or False, got 'yes'"),
 ]
 WRONG_VALUES = [
@@ -212,7 +211,6 @@ WRONG_VALUES = [
     (tp.ExactDPP(bandwidth=0.0), "bandwidth"),
     (tp.ExactDPP(kernel="geodesic", n_neighbors=200), "n_neighbors=200"),
     (tp.RPCholesky(2, bandwidth=-1.0), "bandwidth=-1"),
-    (tp.RPCholesky(2, block_size=0), "block_size=0 is too small"),
     (tp.KMeansLandmarks(5, init="farthest"), "init='farthest' .*'k-means\\+\\+'"),
     (tp.KMeansLandmarks(5, max_iter=0), "max_iter=0 is too small"),
     *((clone(some).set_params(n_jobs=0), "n_jobs=0") for some in WITH_THREADS),

@@ -277,7 +277,6 @@ def assess(
             "sample",
         )
     n_queries = min(_QUERIES, len(X))
-    found = compare_neighborhoods(X, Y, n_queries, n_threads)
     graph = fitted.graph
     every_pair = graph is not None and is_complete(graph)
     if graph is not None and edges is None and not every_pair:
@@ -292,7 +291,7 @@ def assess(
         n_landmarks=len(fitted.landmarks.points),
         n_sampled=len(X),
         n_queries=n_queries,
-        **vars(found),
+        **compare_neighborhoods(X, Y, n_queries, n_threads),
         redundant=redundant_coordinates(Y),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
