@@ -140,11 +140,6 @@ def test_only_some_rows_are_ever_dense(name, largest_dense, rng):
     assert max(largest_dense) <= 1024 * X.shape[1]
 
 
-def test_the_curve_is_refused_too():
-    with pytest.raises(TypeError, match="landmark_curve does not take sparse points"):
-        tp.landmark_curve(csr_array(CLOUDS["mixed"]))
-
-
 @pytest.mark.parametrize("name", REFUSE_SPARSE)
 def test_others_are_refused_by_name_with_the_remedy(name):
     X = csr_array(CLOUDS["mixed"])
