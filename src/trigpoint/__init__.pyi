@@ -15,7 +15,6 @@ from ._estimators import fit_anndata as fit_anndata
 from ._estimators import load as load
 from ._graphs import CompleteGraph as CompleteGraph
 from ._graphs import KNNGraph as KNNGraph
-from ._graphs import RadiusGraph as RadiusGraph
 from ._samplers import EfficientDPP as EfficientDPP
 from ._samplers import ExactDPP as ExactDPP
 from ._samplers import FarthestPoint as FarthestPoint

@@ -296,7 +296,6 @@ def test_parameters_are_checked_before_any_work(X):
         ({"n_components": 0}, "n_components=0"),
         ({"extension": "x"}, "extension='x'"),
         ({"graph": tp.KNNGraph(0)}, "n_neighbors=0"),
-        ({"graph": tp.RadiusGraph(-1)}, "radius=-1"),
         ({"graph": tp.CompleteGraph(mean_weight=2)}, "mean_weight=2"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -19,7 +19,7 @@ from trigpoint._geometry import (
     local_covariances,
     regularize,
 )
-from trigpoint._graphs import KNNGraph, RadiusGraph
+from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import precomputed_graph
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel
@@ -47,7 +47,7 @@ def assert_noted(built, kind, text):
     assert text in str(note)
 
 
-@pytest.mark.parametrize("graph", [KNNGraph(), KNNGraph(5, metric="euclidean"), RadiusGraph(3.0)])
+@pytest.mark.parametrize("graph", [KNNGraph(), KNNGraph(5, metric="euclidean")])
 def test_every_graph_is_symmetric_connected_and_has_unit_loops(graph, landmarks):
     built = graph.build(landmarks)
     assert abs(built.weights - built.weights.T).max() == 0
@@ -90,13 +90,6 @@ def test_a_landmark_far_from_all_others_still_counts(rng):
     assert not len(built.bridges)
     edge_weight = np.asarray(built.weights.sum(axis=1)).ravel() - 1
     assert edge_weight[100] > 0.1 * np.median(edge_weight)
-
-
-def test_radius_graph_by_definition(landmarks):
-    built = RadiusGraph(9.0, metric="euclidean").build(landmarks)
-    expected = cdist(landmarks.points, landmarks.points) <= 9.0
-    assert not len(built.bridges)
-    np.testing.assert_array_equal(built.weights.toarray() > 0, expected)
 
 
 @pytest.mark.parametrize("form", ["full", "diag"])
@@ -185,10 +178,7 @@ def test_bad_precomputed_graphs_are_refused(matrix, message, rng):
         (KNNGraph(metric="cosine"), "metric='cosine' is not known"),
         (KNNGraph(bandwidth=1e-3), "bandwidth=0.001 is too small for this graph.*choose one near"),
         (KNNGraph(bandwidth=-1), "bandwidth=-1.0 is out of range"),
-        (RadiusGraph(1e-9, metric="euclidean"), "radius=1e-09 connects no two landmarks"),
-        (RadiusGraph(0), "radius=0.0 is out of range"),
         (KNNGraph(5, ridge=0), "ridge=0.0"),
-        (RadiusGraph(2.0, ridge=-1), "ridge=-1.0"),
         (KNNGraph(5, by_mass="yes"), "by_mass"),
         (KNNGraph(5, by_mass=True), "by_mass=True weighs landmarks by the points"),
         *((tp.CompleteGraph(mean_weight=bad), "mean_weight") for bad in (0, 1, -1, "half")),

@@ -11,7 +11,6 @@ from typing import Any
 
 from trigpoint._graphs.complete import CompleteGraph
 from trigpoint._graphs.graph import KNNGraph
-from trigpoint._graphs.radius import RadiusGraph
 
 # Names accepted as ``graph=`` besides "auto"; registered graphs can also be saved.
 NAMED_GRAPHS: dict[str, Callable[..., Any]] = {
@@ -19,6 +18,6 @@ NAMED_GRAPHS: dict[str, Callable[..., Any]] = {
     "euclidean": partial(KNNGraph, metric="euclidean"),
     "complete": CompleteGraph,
 }
-GRAPHS = {graph.__name__: graph for graph in (KNNGraph, RadiusGraph, CompleteGraph)}
+GRAPHS = {graph.__name__: graph for graph in (KNNGraph, CompleteGraph)}
 
-__all__ = ["GRAPHS", "NAMED_GRAPHS", "CompleteGraph", "KNNGraph", "RadiusGraph"]
+__all__ = ["GRAPHS", "NAMED_GRAPHS", "CompleteGraph", "KNNGraph"]
