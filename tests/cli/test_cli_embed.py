@@ -156,18 +156,6 @@ def test_colors_of_a_page(folder):
     assert '"labels":["point"]' in Path("page.html").read_text()
 
 
-def test_colors_of_cells(folder):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File("cells.h5ad", "w") as file:
-        file["obs/cat/codes"] = np.arange(2000) % 2
-        file["obs/cat/categories"] = ["B", "T"]
-        file["obsm/X_pca"] = np.load("roll.npy")
-    np.save("cat.npy", np.arange(2000))
-    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "cat,cat.npy"]
-    assert run("embed", "cells.h5ad::obsm/X_pca", *arguments) == 0
-    assert colors_of("page.html") == ["cat", "cat.npy"]
-
-
 def test_images_and_text_of_a_page(folder, capsys):
     arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--force"]
     columns = ["roll.csv", *COLUMNS]
