@@ -257,18 +257,8 @@ def assess(
 ) -> Quality:
     """Measure the quality of an embedding on a sample of points in random order.
 
-    Parameters
-    ----------
-    fitted : Fit
-    X, Y : ndarray of shape (r, d) and (r, l)
-        The sampled points, and their coordinates.
-    rows : int64 ndarray of shape (r,)
-        Row numbers of the sampled points.
-    n_points : int
-        Total number of points.
-    n_threads : int, default=1
-    edges : JudgedEdges or None, default=None
-        Edges of the landmark graph, if already classified.
+    The sampled points `X` (r, d) have coordinates `Y` (r, l) and row numbers `rows` (r,) among
+    `n_points`. `edges` are those of the landmark graph, if already classified.
     """
     if len(X) < LEAST_SAMPLE:
         raise ParameterValueError(
