@@ -125,15 +125,6 @@ def test_names_of_classes(color, names):
     assert (to_rgb(GRAY) in drawn_colors(axes)) == ("missing" in names)
 
 
-def test_columns_of_numbers_with_missing_ones_are_numbers():
-    for color in (pd.Series([3.5, None, 1, 2], dtype="Float64"), [3.5, None, 1, 2]):
-        axes = plot.embedding(np.eye(4), color=color)
-        assert axes.get_legend() is None
-        np.testing.assert_allclose(
-            axes.collections[0].get_array().filled(np.nan), [3.5, np.nan, 1, 2]
-        )
-
-
 def test_many_points_are_an_image_of_the_most_frequent_class():
     """Of three points in each of two columns, two are of one class."""
     x = np.repeat([0.0, 1.0], 15_000)

@@ -97,18 +97,6 @@ def test_what_a_link_says_is_read_or_ignored(js):
     assert found == [[1, 2], None, None, None, None]
 
 
-def test_classes_of_a_selection_are_counted(js):
-    colors = "{ names: ['a', 'b'], palette: [[1, 1, 1], [2, 2, 2], [3, 3, 3]] }"
-    rows = js(f"classCounts([[0], [1, 2, 3], []], [[0, 4], [1, 2, 3], [5]], {colors})", "breakdown")
-    assert [(row["name"], row["count"], row["share"], row["ofClass"]) for row in rows] == [
-        ("b", 3, 0.75, 1),
-        ("a", 1, 0.25, 0.5),
-    ]
-    assert js("quartiles([5, 1, NaN, 3, 2, 4], [0, 1, 2, 3, 4, 5])", "breakdown") == [2, 3, 4]
-    assert js("quartiles([NaN], [0])", "breakdown") is None
-    assert js("[0, 0.004, 0.5, 1].map(percent)", "breakdown") == ["0%", "0.4%", "50%", "100%"]
-
-
 def test_points_within_a_part_of_a_density(js):
     image = (
         "{ levels: { type: 'u8', start: 0, length: 3 }, width: 3, height: 1, low: [0, 0],"

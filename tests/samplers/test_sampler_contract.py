@@ -1,7 +1,5 @@
 """What every sampler does: parameters, copies, threads, progress, and rows of the data."""
 
-import inspect
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -61,18 +59,6 @@ def test_every_row_may_be_a_landmark(sampler, X):
         options = {"bandwidth": 0.2} if "bandwidth" in sampler.get_params() else {}
         sampler = clone(sampler).set_params(n_landmarks=40, random_state=0, **options)
         assert sorted(sampler.fit(X[:40]).indices_) == list(range(40))
-
-
-@each
-def test_parameters_are_few_and_in_the_same_order(sampler):
-    parameters = inspect.signature(type(sampler)).parameters
-    names, defaults = list(parameters), {name: p.default for name, p in parameters.items()}
-    assert names[0] == "n_landmarks"
-    assert defaults["n_landmarks"] == (None if isinstance(sampler, tp.ExactDPP) else 100)
-    threads = [name for name in names if name == "n_jobs"]
-    assert names[-1 - len(threads) :] == ["random_state", *threads]
-    assert defaults["random_state"] is None
-    assert defaults.get("n_jobs") is None
 
 
 @each
