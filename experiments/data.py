@@ -183,19 +183,11 @@ def cut_patches(
     intensities only within a mask and within the labeled organs: a patch across that edge would
     show the outline of its own label, so it is left out too.
 
-    Parameters
-    ----------
-    source : path
-        What `read_volumes` reads.
-    patch_shape : three odd int
-        Size in voxels.
-    margin : float
-        Millimeters by which the bounding box of a scan's three organs is grown on all sides.
-        Surroundings are in that box, within its largest connected part above -300 HU. That
-        excludes air around the head, airways, and objects that do not touch the head.
-    window : pair of float or None
-        Hounsfield units mapped to 0 and 1; values outside are clipped. ``None`` keeps Hounsfield
-        units.
+    The shape is in voxels. The bounding box of a scan's three organs is grown by `margin`
+    millimeters on all sides. Surroundings are in that box, within its largest connected part above
+    -300 HU. That excludes air around the head, airways, and objects that do not touch the head. The
+    Hounsfield units of `window` are mapped to 0 and 1, and values outside are clipped; ``None``
+    keeps Hounsfield units.
     """
     parts = []
     for patient, volume in enumerate(read_volumes(Path(source))):

@@ -92,12 +92,6 @@ def test_strings_are_classes(rng):
         assert tuple(color[:3]) == to_rgb(OKABE_ITO["abc".index(names[row])])
 
 
-def test_no_class_is_drawn_all_after_another(rng):
-    axes = plot.embedding(rng.normal(size=(400, 2)), color=np.repeat(["a", "b"], 200))
-    last = axes.collections[0].get_array()[-100:]
-    assert 0.2 < last.mean() < 0.8
-
-
 def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
     coordinates, digits = rng.normal(size=(100, 2)), np.arange(100) % 12
     axes = plot.embedding(coordinates, color=digits)
