@@ -43,12 +43,10 @@ class PublishedExtension:
 
     @property
     def n_components(self) -> int:
-        """Number of coordinates, l."""
         return len(self.values) - 1
 
     @property
     def row_bytes(self) -> int:
-        """Maximum number of bytes per point of a block."""
         return self.support.row_bytes + 8 * len(self.values)
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
