@@ -1,7 +1,5 @@
 """Extensions by their definitions, also of points that are far away or rounded."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -16,11 +14,9 @@ from trigpoint._extension.weighted import (
     GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    support_of,
 )
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.landmark_sums import shepard_shares
-from trigpoint._neighbors.nearest import centered
 from trigpoint._spectrum import classical_scaling
 
 
@@ -37,7 +33,7 @@ def space(request, roll):
 
 
 SUPPORTS = {
-    "all": partial(support_of, "all"),
+    "all": lambda landmarks, graph: AllLandmarks.prepare(landmarks, graph.bandwidths),
     "graph": GraphNeighbors.prepare,
 }
 
@@ -134,7 +130,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
     centers = rng.normal(size=(4, 30)) * 1000
     X = np.concatenate([center + rng.normal(size=(60, 30)) for center in centers])
     landmarks = X[::3]
-    support = AllLandmarks(centered(landmarks), np.full(len(landmarks), 2.0))
+    support = AllLandmarks.prepare(landmarks, np.full(len(landmarks), 2.0))
     values = rng.normal(size=(len(landmarks), 3))
     single, double = (
         extended(MarkovExtension.prepare(support, values, np.ones(3)), X.astype(dtype))
@@ -147,7 +143,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
 def test_float32_far_from_the_origin_is_moved_with_the_landmarks(offset, rng):
     X = (rng.normal(size=(300, 20)) + offset).astype(np.float32)
     landmarks = X[:40]
-    support = AllLandmarks(centered(landmarks), np.ones(40))
+    support = AllLandmarks.prepare(landmarks, np.ones(40))
     squares = -2 * np.log(support.sums(X, np.eye(40)).sums)
     expected = cdist(X.astype(float), landmarks.astype(float), "sqeuclidean")
     np.testing.assert_allclose(squares, expected, atol=1e-4)

@@ -20,7 +20,7 @@ from trigpoint._estimators.graph_embedding import (
     Rules,
 )
 from trigpoint._extension.published import PublishedExtension
-from trigpoint._extension.weighted import MarkovExtension, support_of
+from trigpoint._extension.weighted import AllLandmarks, GraphNeighbors, MarkovExtension, Support
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
 from trigpoint._spectrum import (
@@ -116,7 +116,10 @@ class MarkovEmbedding(GraphEmbedding):
                 f"by them: choose {remedy}",
                 "n_components",
             )
-        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph)
+        points = fit.landmarks.points
+        support: Support = AllLandmarks.prepare(points, fit.graph.bandwidths)
+        if fit.extended_by == "graph":
+            support = GraphNeighbors.prepare(points, fit.graph)
         # Factor of each landmark in the kernel.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None

@@ -14,7 +14,6 @@ from trigpoint._estimators.model_arrays import check_division, require
 from trigpoint._extension.weighted import AllLandmarks, KernelExtension
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
-from trigpoint._neighbors.nearest import centered
 from trigpoint._numerics.blocks import Run
 from trigpoint._numerics.gaussian import (
     gaussian_kernel,
@@ -124,7 +123,7 @@ class KernelPCA(Embedding):
     def _extension(self, fit: Fit) -> Extension:
         points = fit.landmarks.points
         bandwidths = np.full(len(points), fit.extras["bandwidth"])
-        support = AllLandmarks(centered(points), bandwidths)
+        support = AllLandmarks.prepare(points, bandwidths)
         return KernelExtension.prepare(support, fit.extras["means"], fit.spectrum)
 
     def _check_restored(self, fit: Fit) -> None:

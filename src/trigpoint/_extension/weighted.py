@@ -77,6 +77,11 @@ class AllLandmarks:
     landmarks: Centered
     bandwidths: np.ndarray
 
+    @classmethod
+    def prepare(cls, landmarks: np.ndarray, bandwidths: np.ndarray) -> "AllLandmarks":
+        """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
+        return cls(centered(landmarks), bandwidths)
+
     @property
     def row_bytes(self) -> int:
         return 8 * sum(self.landmarks.landmarks.shape)
@@ -209,15 +214,6 @@ def ordinary_lengths(graph: LandmarkGraph) -> csr_array:
     bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
     kept = ~np.isin(edges.row.astype(np.int64) * k + edges.col, bridges @ [k, 1])
     return csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=(k, k))
-
-
-def support_of(
-    extension: str, landmarks: np.ndarray, graph: LandmarkGraph
-) -> AllLandmarks | GraphNeighbors:
-    """Return the support by the graph, or by all landmarks."""
-    if extension == "graph":
-        return GraphNeighbors.prepare(landmarks, graph)
-    return AllLandmarks(centered(landmarks), graph.bandwidths)
 
 
 @dataclass(frozen=True, eq=False)
