@@ -183,20 +183,11 @@ def cut_patches(
     intensities only within a mask and within the labeled organs. Patches that cross the edge of
     that region are also omitted, because they would show the outline of their own label.
 
-    Parameters
-    ----------
-    source : path
-        A file or folder that `read_volumes` can read.
-    patch_shape : three odd int
-        Size in voxels.
-    margin : float
-        Millimeters by which the bounding box of the three organs is extended on all sides.
-        Patches of surrounding tissue come from the largest connected component above -300 HU in
-        that box, which excludes the air around the head, airways, and objects that do not touch
-        the head.
-    window : pair of float or None
-        Intensities in Hounsfield units to map to 0 and 1; values outside are clipped. ``None``
-        leaves intensities unchanged.
+    The shape is in voxels. The bounding box of a scan's three organs is grown by `margin`
+    millimeters on all sides. Surroundings are in that box, within its largest connected part above
+    -300 HU. That excludes air around the head, airways, and objects that do not touch the head. The
+    Hounsfield units of `window` are mapped to 0 and 1, and values outside are clipped; ``None``
+    keeps Hounsfield units.
     """
     parts = []
     for patient, volume in enumerate(read_volumes(Path(source))):

@@ -64,31 +64,20 @@ class Settings:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure of the paper, or one group of benchmarks.
+    """One table or figure of the paper, or one group of benchmarks."""
 
-    Attributes
-    ----------
-    name, title : str
-        Name of the module, and heading of the page.
-    cases : function of Settings
-        Yields the cases to run, in order. A case is a row with everything that determines the
-        result, except for `parameters`.
-    run : function of a case and Settings
-        Returns the measurements as a row. A case is skipped if its data or a package is missing.
-    show : function of the rows, Settings and a Page
-        Writes text, tables and figures. A row has the columns of its case and of its result.
-    parameters : mapping
-        Parameters that all cases share. Stored results with other parameters are rejected.
-    brief : function of the rows, Settings and a Page, or None
-        Writes the table for the overview of all experiments.
-    """
-
-    name: str
-    title: str
+    name: str  # Name of its module.
+    title: str  # Heading of its page.
+    # What to run, in order. A case is a row with everything that decides the result, except for
+    # `parameters`.
     cases: Callable[[Settings], Iterable[Row]]
+    # Returns what was measured, as a row. A case is left out if its data or a package is missing.
     run: Callable[[Row, Settings], Row]
+    # Writes text, tables and pictures. A row has the columns of its case and of its result.
     show: Callable[[Sequence[Row], Settings, Page], None]
+    # What all cases share. Results with other parameters are refused.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # Writes the table that the overview of all experiments shows.
     brief: Callable[[Sequence[Row], Settings, Page], None] | None = None
 
 

@@ -214,7 +214,6 @@ def test_plots_without_matplotlib(rng, missing):
     [
         ("matplotlib", "embed X.npy -o Y.npy --png Y.png", "--png needs matplotlib"),
         ("matplotlib", "demo --points 100000000 --out out", "drawing the plot needs matplotlib"),
-        ("distributed", "embed X.npy -o Y.npy --dask local:2", "--dask needs distributed"),
     ],
 )
 def test_commands_without_a_package(package, command, said, missing, tmp_path, capsys, monkeypatch):

@@ -24,7 +24,7 @@ SAMPLERS = {
 ESTIMATORS = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(),
     "LaplacianEigenmaps from landmarks": tp.LaplacianEigenmaps(landmarks=5),
-    "LaplacianEigenmaps, Euclidean": tp.LaplacianEigenmaps(graph="euclidean", extension=3),
+    "LaplacianEigenmaps, Euclidean": tp.LaplacianEigenmaps(graph="euclidean", extension="all"),
     "DiffusionMaps": tp.DiffusionMaps(),
     "Isomap": tp.Isomap(),
     "KernelPCA": tp.KernelPCA(),

@@ -70,7 +70,6 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     shown = {cell.id: html_of(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert "neighbors kept" in shown["quality"]
     assert "keeps most" in shown["compare"]
-    assert "relative trace error" in shown["curve"]
     assert "<iframe" in shown["report"]
     said = {
         cell.id: "".join(o.text for o in cell.outputs if o.get("name") == "stderr")

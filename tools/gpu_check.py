@@ -19,7 +19,6 @@ ESTIMATORS: dict[str, Any] = {
     "smooth": tp.LaplacianEigenmaps(extension="smooth", **OPTIONS),
     "graph": tp.LaplacianEigenmaps(extension="graph", **OPTIONS),
     "all landmarks": tp.LaplacianEigenmaps(20, extension="all", **OPTIONS),
-    "nearest landmarks": tp.DiffusionMaps(extension=30, **OPTIONS),
     "kernel": tp.KernelPCA(landmarks=300, random_state=0),
     "geodesic": tp.Isomap(landmarks=300, extension="graph", random_state=0),
     "map": tp.LandmarkMap(landmarks=300, n_iter=50, random_state=0),

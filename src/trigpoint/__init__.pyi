@@ -24,7 +24,6 @@ from ._samplers import KMeansPlusPlus as KMeansPlusPlus
 from ._samplers import Refinement as Refinement
 from ._samplers import RPCholesky as RPCholesky
 from ._samplers import Uniform as Uniform
-from ._samplers import landmark_curve as landmark_curve
 from ._samplers import select as select
 from ._sources import open_source as open_source
 

@@ -4,7 +4,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -57,7 +56,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     _default_landmarks = DEFAULT_LANDMARKS
     _rows_per_landmark = ROWS_PER_LANDMARK
 
-    # Strings that `extension` accepts besides a number.
+    # What `extension` accepts.
     _extensions: tuple[str, ...] = ("auto", "smooth", "graph", "all")
 
     # Whether rows may be sparse.
@@ -190,14 +189,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     def _check_parameters(self) -> Space:
         """Reject parameters that are invalid for any data; return the space to fit."""
         check_count("n_components", self.n_components)
-        if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
-            check_count("extension", self.extension)
-        elif not isinstance(self.extension, str) or self.extension not in self._extensions:
+        if not isinstance(self.extension, str) or self.extension not in self._extensions:
             names = ", ".join(map(repr, self._extensions))
             raise ParameterValueError(
-                f"extension={self.extension!r} is not known: choose one of {names}, or a whole "
-                "number",
-                "extension",
+                f"extension={self.extension!r} is not known: choose one of {names}", "extension"
             )
         return space_for(self.metric)
 

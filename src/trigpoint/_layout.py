@@ -83,18 +83,11 @@ def affinities(
     perplexity: float,
     n_threads: int = 1,
 ) -> csr_array:
-    """Return symmetric affinities between landmarks, with sum 1.
+    """Return symmetric affinities between landmarks (k, d), with sum 1.
 
-    Parameters
-    ----------
-    points : ndarray of shape (k, d)
-    masses : float64 ndarray of shape (k,)
-        Number of points that each landmark represents.
-    neighbors : int64 ndarray of shape (k, m)
-        Other landmarks near each.
-    perplexity : float
-        Effective number of neighbors, capped at half of m: equal affinities would not separate any.
-    n_threads : int, default=1
+    `masses` (k,) are the numbers of points that landmarks represent, and `neighbors` (k, m) other
+    landmarks near each. The perplexity is the effective number of neighbors, capped at half of m:
+    equal affinities would not separate any.
     """
     from trigpoint._kernels.cell_search import squares_of_pairs
     from trigpoint._kernels.forces import calibrate
@@ -125,15 +118,8 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
 
     Each point has shares ``(1 - (distance / r)^2)^2`` in its nearest landmarks, normalized, with r
     the distance to the next one, and links each pair of them by the product of their shares. The
-    attraction between landmarks thus depends on all points that they represent.
-
-    Parameters
-    ----------
-    k : int
-        Number of landmarks.
-    blocks : iterable of (nearest, squares)
-        The nearest landmarks of blocks of points and their squared distances, each of shape
-        (b, count + 1), nearest first.
+    attraction between landmarks thus depends on all points that they represent. `blocks` of points
+    yield their nearest landmarks and the squared distances, each (b, count + 1), nearest first.
 
     References
     ----------
@@ -242,26 +228,10 @@ def layout(
     n_threads: int = 1,
     report: Report | None = None,
 ) -> np.ndarray:
-    """Lay out landmarks by their affinities.
+    """Return positions (k, l) of landmarks by their affinities, the same with any threads.
 
-    Parameters
-    ----------
-    joint : csr_array of shape (k, k)
-        Symmetric, with sum 1.
-    masses : float64 ndarray of shape (k,)
-    start : float64 ndarray of shape (k, l)
-        Initial positions, with up to three coordinates.
-    exaggeration : float, default=1.0
-        Attraction relative to t-SNE.
-    n_iter : int, default=300
-        Number of steps.
-    n_threads : int, default=1
-        The result is the same for any number.
-    report : callable or None
-
-    Returns
-    -------
-    float64 ndarray of shape (k, l)
+    `joint` (k, k) holds the symmetric affinities, with sum 1, and `start` (k, l) initial positions
+    with up to three coordinates. The exaggeration is the attraction relative to t-SNE.
     """
     n_components = start.shape[1]
     padded = np.zeros((len(start), 3))

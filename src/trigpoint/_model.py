@@ -18,22 +18,13 @@ _MOST_ROWS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Pure, picklable function of a block of rows; a row gets the same bits in any block.
+    """A pure, picklable function of a block of rows, with the same bits for a row in any block."""
 
-    Attributes
-    ----------
-    columns : Columns
-        Names, number, data type and sparsity of the fitted columns. Rows must be converted to
-        match them before a call.
-    space : Space
-        Maps rows as they were read to Euclidean rows.
-    extension : Extension
-        Maps Euclidean rows to coordinates.
-    """
-
+    # Names, number, data type and sparsity of the fitted columns. Other rows are converted to match
+    # before a call.
     columns: Any
-    space: Space
-    extension: Extension
+    space: Space  # Maps rows as they were read to Euclidean rows.
+    extension: Extension  # Maps Euclidean rows to coordinates.
 
     @cached_property
     def n_components(self) -> int:

@@ -114,18 +114,10 @@ class Pool:
 
 
 class DevicePool(Pool):
-    """All rows of a tensor, on its device; `points` are on the host once the pool is `reduced`.
+    """All rows of a tensor, on its device; `points` are on the host once the pool is `reduced`."""
 
-    Attributes
-    ----------
-    there : tensor of shape (n, c)
-        Euclidean rows in all columns; only the distinct ones, once these have been `grouped`.
-    inside : tensor of shape (n, d)
-        The same rows as `points`.
-    """
-
-    there: Any
-    inside: Any
+    there: Any  # Euclidean rows (n, c) in all columns; the distinct ones, once these are `grouped`.
+    inside: Any  # The same rows as `points` (n, d).
     is_copy = True
 
     @classmethod

@@ -147,13 +147,6 @@ def test_nothing_is_suggested_that_must_fail(folder, capsys, X, problem):
     assert run("embed", "X.npy", "-o", "Y.npy") == FAILED
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_few_points_can_be_embedded(folder, capsys, n):
-    np.save("tiny.npy", np.load("roll.npy")[:n])
-    assert "next" in result(capsys, "info", "tiny.npy")
-    assert run("embed", "tiny.npy", "-o", "Y.npy") == 0
-
-
 def test_columns_that_are_called_by_numbers(folder, capsys):
     """A number is a position, unless it is the name of a column."""
     np.savetxt("years.csv", np.load("roll.npy"), delimiter=",", header="x,1990,1", comments="")

@@ -114,11 +114,6 @@ def test_other_columns_than_the_model_knows(table_model, folder, capsys):
     assert "no column 'up'" in said(capsys)
 
 
-def test_labels_may_be_a_column_of_the_same_table(table_model, capsys):
-    values = result(capsys, "evaluate", "m.trig", "roll.csv", "--labels", "name")
-    assert values["nearest_neighbor_accuracy"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -160,23 +155,6 @@ def test_select_keeps_every_column_of_parquet(folder, capsys, index):
     expected = expected if index else expected.reset_index(drop=True)
     found = pd.read_parquet("some.parquet")
     pd.testing.assert_frame_equal(found, expected, check_categorical=False)
-
-
-def test_select_by_direction_keeps_every_column_of_an_array(folder, capsys):
-    X = np.c_[np.load("roll.npy"), np.arange(2000)].astype(np.float32)
-    np.save("numbered.npy", X)
-    options = "--columns", "0,1,2", "-k", "30", "--metric", "cosine", "-o", "some.npy"
-    rows = result(capsys, "select", "numbered.npy", *options)["rows"]
-    np.testing.assert_array_equal(np.load("some.npy"), X[rows])
-    sampler = tp.EfficientDPP(30, random_state=0)
-    assert rows == tp.select(X[:, :3], sampler, metric="cosine").indices.tolist()
-
-
-def test_select_to_another_kind_of_file_keeps_what_was_compared(folder, capsys):
-    arguments = ["roll.csv", "--columns", "up,east", "-k", "5", "-o", "rows.npy"]
-    assert run("select", *arguments) == 0
-    assert np.load("rows.npy").shape == (5, 2)
-    assert capsys.readouterr().out.startswith("5 of 2,000 rows, 2 columns, in ")
 
 
 @pytest.mark.parametrize("method", SAMPLERS)

@@ -99,20 +99,6 @@ def test_tables_for_notebooks():
     assert "1 &amp; 2" in table
 
 
-def test_records_are_tables_in_notebooks(rng):
-    X = rng.normal(size=(200, 3))
-    curve = tp.landmark_curve(X, n_landmarks=[5, 20], random_state=0)
-    assert f'20 landmarks</th><td style="text-align: left">{curve.errors[1]:.2%}' in (
-        curve._repr_html_()
-    )
-    refined = tp.Refinement().refine(X, np.arange(10))
-    assert f'after 0 sweeps</th><td style="text-align: left">{refined.errors[0]:.3%}' in (
-        refined._repr_html_()
-    )
-    compared = tp.compare_methods(X, landmarks=40, random_state=0)
-    assert f"{compared.attempts[0].method} keeps most" in compared._repr_html_()
-
-
 FEW, MANY = np.arange(50) % MOST_CLASSES, np.arange(50) % (MOST_CLASSES + 1)
 
 

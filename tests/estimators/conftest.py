@@ -3,6 +3,7 @@
 import pytest
 
 import trigpoint as tp
+from trigpoint._sources.array import ArraySource
 
 ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap]
 
@@ -17,3 +18,16 @@ def estimator(request):
 def points(rng):
     """Sixty points in the plane."""
     return rng.normal(size=(60, 2))
+
+
+@pytest.fixture
+def unread():
+    """A source of rows that must not be read."""
+
+    class Unread(ArraySource):
+        def take(self, rows):
+            raise AssertionError("read")
+
+        blocks = array = take
+
+    return Unread

@@ -11,7 +11,6 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from trigpoint._estimators import landmark_map
-from trigpoint._sources.array import ArraySource
 from trigpoint.metrics import _verdict
 
 
@@ -163,20 +162,11 @@ def test_the_same_data_gives_the_same_map(rng, tmp_path):
 # Which rows are laid out --------------------------------------------------------------------------
 
 
-class Unread(ArraySource):
-    """Rows that must not be read."""
-
-    def take(self, rows):
-        raise AssertionError("read")
-
-    blocks = array = take
-
-
-def test_all_rows_of_more_than_memory_holds_are_refused(rng, monkeypatch):
+def test_all_rows_of_more_than_memory_holds_are_refused(rng, unread, monkeypatch):
     monkeypatch.setattr(landmark_map, "physical_memory", lambda: 2**20)
     X = rng.normal(size=(1000, 4))
     with pytest.raises(tp.ParameterError, match=r"landmarks='all' needs .* 1,000 rows") as seen:
-        tp.LandmarkMap(landmarks="all").fit(Unread(X))
+        tp.LandmarkMap(landmarks="all").fit(unread(X))
     assert seen.value.parameter == "landmarks"
     tp.LandmarkMap(landmarks=50, n_iter=2).fit(X)
 

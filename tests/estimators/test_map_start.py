@@ -6,17 +6,7 @@ from scipy.spatial import procrustes
 from sklearn.decomposition import PCA
 
 import trigpoint as tp
-from trigpoint._sources.array import ArraySource
 from trigpoint.metrics import map_scores
-
-
-class Unread(ArraySource):
-    """Rows that must not be read."""
-
-    def take(self, rows):
-        raise AssertionError("read")
-
-    blocks = array = take
 
 
 def test_a_layout_starts_where_it_is_told(rng):
@@ -67,9 +57,9 @@ def test_a_spectral_start_unrolls_and_principal_components_do_not():
     ],
     ids=["rows", "columns", "nan", "inf", "name", "1-D"],
 )
-def test_starts_that_cannot_be_are_refused_before_any_work(init, message, rng):
+def test_starts_that_cannot_be_are_refused_before_any_work(init, message, unread, rng):
     with pytest.raises(tp.ParameterError, match=message) as seen:
-        tp.LandmarkMap(init=init).fit(Unread(rng.normal(size=(100, 4))))
+        tp.LandmarkMap(init=init).fit(unread(rng.normal(size=(100, 4))))
     assert seen.value.parameter == "init"
 
 

@@ -21,7 +21,7 @@ def wide(n=400, d=60, seed=0):
 # Graphs are tried by the first alone; a file does not tell how its graph was found.
 ESTIMATORS = [
     tp.LaplacianEigenmaps(landmarks=60, random_state=0),
-    tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", extension=10, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", extension="all", random_state=0),
     tp.LaplacianEigenmaps(
         landmarks=tp.KMeansLandmarks(50, snap=False, random_state=1), graph=tp.KNNGraph(10)
     ),
@@ -31,7 +31,7 @@ ESTIMATORS = [
     ),
     tp.DiffusionMaps(landmarks=60, graph=tp.KNNGraph(10), alpha=0.5, time=2.0, random_state=0),
     tp.Isomap(landmarks=60, random_state=0),
-    tp.Isomap(landmarks=60, extension=5, random_state=0),
+    tp.Isomap(landmarks=60, extension="graph", random_state=0),
     tp.KernelPCA(3, landmarks=tp.EfficientDPP(60, n_neighbors=30, refine=tp.Refinement(2))),
     tp.LandmarkMap(landmarks=60, n_iter=20, random_state=0),
     tp.LandmarkMap(n_iter=20),
@@ -81,8 +81,8 @@ def test_what_is_set_after_the_fit_is_not_saved(roll, tmp_path):
     X = roll[0][:500]
     emb = tp.Isomap(2, landmarks=tp.Uniform(50), graph=tp.KNNGraph(10), random_state=0).fit(X)
     before = emb.transform(X)
-    emb.set_params(landmarks__n_landmarks=5, graph__n_neighbors=3, n_components=5, extension=3)
-    emb.set_params(metric="cosine")
+    emb.set_params(landmarks__n_landmarks=5, graph__n_neighbors=3, n_components=5)
+    emb.set_params(extension="graph", metric="cosine")
     np.testing.assert_array_equal(emb.transform(X), before)
     emb.save(tmp_path / "model.trig")
     again = tp.load(tmp_path / "model.trig")

@@ -30,7 +30,7 @@ ESTIMATORS = {
     ),
     "along the graph": tp.LaplacianEigenmaps(landmarks=50, extension="graph", random_state=0),
     "features": tp.LaplacianEigenmaps(10, landmarks=50, random_state=0),
-    "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension=10, random_state=0),
+    "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension="all", random_state=0),
     "Isomap": tp.Isomap(3, landmarks=50, random_state=0),
     "KernelPCA": tp.KernelPCA(3, landmarks=50, random_state=0),
 }
@@ -138,11 +138,6 @@ def test_only_some_rows_are_ever_dense(name, largest_dense, rng):
     assert largest_dense
     # Proposals, or a block of the kernel's columns.
     assert max(largest_dense) <= 1024 * X.shape[1]
-
-
-def test_the_curve_is_refused_too():
-    with pytest.raises(TypeError, match="landmark_curve does not take sparse points"):
-        tp.landmark_curve(csr_array(CLOUDS["mixed"]))
 
 
 @pytest.mark.parametrize("name", REFUSE_SPARSE)

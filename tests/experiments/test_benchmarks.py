@@ -2,17 +2,15 @@
 
 import importlib
 import os
-from collections import Counter
 
 import numpy as np
 import pytest
 from worker import do
 
-from experiments.benchmarks import NAMES, measuring, peers, peers_page, samplers, sets, shapes
+from experiments.benchmarks import NAMES, peers, peers_page, samplers, sets
 from experiments.benchmarks.measuring import apart, measure
 from experiments.pages import Page
 from experiments.runner import MissingDataError, Settings
-from trigpoint.metrics import procrustes_r2
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
 
@@ -40,11 +38,6 @@ def test_the_limit_of_time_is_for_what_is_timed(tmp_path):
     assert (found["quick"], found["data"]) == (False, str(tmp_path))
     quick = apart(do, quick_limit=0.2)
     assert quick({"do": "sleep", "sleep": 60}, Settings(quick=True)) == {"error": "> 0.2 s"}
-
-
-def test_the_limit_of_memory(monkeypatch):
-    monkeypatch.setattr(measuring, "MEMORY_LIMIT", 1e6)
-    assert apart(do)({"do": "prepare"}, Settings())["error"] == "> 0 GB"
 
 
 def test_memory_is_the_peak_above_the_start():
@@ -115,67 +108,7 @@ def test_scores_by_hand():
 # Data sets ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sets.SETS)
-def test_data_sets(name, data_dir):
-    entry = sets.SETS[name]
-    if entry.kind == "scans" or entry.n > 50_000 or "mnist" in name:
-        pytest.skip("they take long to read")
-    try:
-        X, labels = sets.load(name, Settings(data=data_dir))
-    except (MissingDataError, ModuleNotFoundError) as error:
-        pytest.skip(str(error))
-    assert np.isfinite(X).all()
-    assert labels is None or len(labels) == len(X)
-    if entry.n:
-        X = sets.mapped_rows(name, Settings(data=data_dir))
-        assert X.shape[0] == entry.n
-        assert X.dtype == np.float32
-
-
-def test_synthetic_sets_are_the_same_every_time():
-    for make in (shapes.bent_groups, shapes.tree):
-        X = make(3000)
-        assert X.shape == (3000, 50)
-        assert np.isfinite(X).all()
-        np.testing.assert_array_equal(X, make(3000))
-
-
-def test_missing_packages_and_data_are_no_failures(monkeypatch, tmp_path):
-    monkeypatch.setattr(sets, "find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match="chemotools"):
-        sets.load("fermentation", Settings())
-    monkeypatch.setenv("TRIGPOINT_WORDS", str(tmp_path))
-    with pytest.raises(MissingDataError, match="make words"):
-        sets.load("words_20k", Settings())
-    with pytest.raises(MissingDataError, match="mnist"):
-        sets.mapped_rows("mnist_5k", Settings())
-
-
 # Maps beside others ---------------------------------------------------------------------------
-
-
-def test_cases_of_maps():
-    found = list(peers.cases(Settings()))
-    assert {case["data"] for case in found} == {name for name, one in sets.SETS.items() if one.n}
-    several = [case for case in found if case["seed"] > 0]
-    assert all(case["n"] <= 20_000 and case["method"] not in ("PCA", "random") for case in several)
-    methods = Counter(case["method"] for case in found if case["n"] > 100_000)
-    assert methods["umap-learn"] > methods["openTSNE"] == 0
-    halves = [
-        {entry.kind for entry in sets.SETS.values() if entry.n and entry.held_out == held_out}
-        for held_out in (False, True)
-    ]
-    assert halves[0] == halves[1]
-    assert len(list(peers.cases(Settings(quick=True)))) < 10
-
-
-def test_coordinates_are_kept_with_three_digits(rng):
-    Y = 1e4 + 100 * rng.normal(size=(1000, 2))
-    some = peers_page.unpacked(peers.packed(Y))
-    assert some.shape == (300, 2)
-    rows = Y[np.sort(np.random.default_rng(0).permutation(1000)[:300])]
-    assert procrustes_r2(some, rows) == pytest.approx(1, abs=1e-6)
-    assert np.isfinite(peers_page.unpacked(peers.packed(np.zeros((9, 2))))).all()
 
 
 def row_of(data, method, seed=0, *, kept=0.5, seconds=1.0):

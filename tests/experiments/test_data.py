@@ -1,56 +1,11 @@
 """MNIST is read exactly, and CT patches agree with a slow version in any format and orientation."""
 
-import gzip
 import itertools
-import struct
 
 import numpy as np
 import pytest
 
 from experiments.data import cut_patches, load_mnist, read_volumes
-
-
-def idx(array):
-    """Write an array of bytes in idx format, by the book: http://yann.lecun.com/exdb/mnist."""
-    header = struct.pack(f">I{array.ndim}I", 0x00000800 + array.ndim, *array.shape)
-    return header + array.astype(np.uint8).tobytes()
-
-
-@pytest.fixture
-def digits():
-    rng = np.random.default_rng(0)
-    return {
-        "train": (rng.integers(0, 256, (5, 28, 28), dtype=np.uint8), np.array([5, 0, 4, 1, 9])),
-        "t10k": (rng.integers(0, 256, (3, 28, 28), dtype=np.uint8), np.array([7, 2, 1])),
-    }
-
-
-@pytest.fixture
-def folder(tmp_path, digits):
-    for prefix, (images, labels) in digits.items():
-        (tmp_path / f"{prefix}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
-        (tmp_path / f"{prefix}-labels-idx1-ubyte").write_bytes(idx(labels))
-    return tmp_path
-
-
-@pytest.mark.parametrize(("split", "prefix"), [("train", "train"), ("test", "t10k")])
-def test_pixels_and_labels(folder, digits, split, prefix):
-    X, y = load_mnist(folder, split=split)
-    images, labels = digits[prefix]
-    assert X.dtype == np.float32
-    assert y.dtype == np.int64
-    np.testing.assert_array_equal(X, images.reshape(-1, 784).astype(np.float32) / 255)
-    np.testing.assert_array_equal(y, labels)
-
-
-def test_a_missing_and_a_damaged_file_are_named(folder):
-    labels = folder / "t10k-labels-idx1-ubyte"
-    labels.write_bytes(labels.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"holds 2 bytes of data for shape \(3,\)"):
-        load_mnist(folder, split="test")
-    labels.unlink()
-    with pytest.raises(FileNotFoundError, match=f"t10k-labels-idx1-ubyte.*{folder}"):
-        load_mnist(folder, split="test")
 
 
 def test_the_real_files(data_dir):
@@ -118,21 +73,18 @@ def openkbp_order(array):
     return turned
 
 
-def npz_arrays(hu, labels, recorded=True):
+def write_npz(path, hu, labels, recorded=True):
     masks = np.zeros(hu.shape, np.uint16)
     for label, bit in BITS.items():
         masks[labels == label] = 1 << bit
     masks[labels == 4] = 1 << 0
-    return {
-        "ct": openkbp_order(np.where(recorded, hu + 1024, 0).astype(np.uint16)),
-        "labels": openkbp_order(masks),
-        "roi_names": ROI_NAMES,
-        "voxel_mm": np.array([VOXEL_MM[1], VOXEL_MM[0], VOXEL_MM[2]]),
-    }
-
-
-def write_npz(path, hu, labels, recorded=True):
-    np.savez_compressed(path, **npz_arrays(hu, labels, recorded))
+    np.savez_compressed(
+        path,
+        ct=openkbp_order(np.where(recorded, hu + 1024, 0).astype(np.uint16)),
+        labels=openkbp_order(masks),
+        roi_names=ROI_NAMES,
+        voxel_mm=np.array([VOXEL_MM[1], VOXEL_MM[0], VOXEL_MM[2]]),
+    )
     return path
 
 
@@ -189,26 +141,6 @@ def test_patches_across_the_edge_of_what_is_recorded_are_left_out(tmp_path):
     np.testing.assert_array_equal(patches.X, X)
     np.testing.assert_array_equal(patches.y, y)
     assert 0 < np.sum(y == 1) < np.sum(labels == 1)
-
-
-def test_voxels_of_two_organs_have_no_class(tmp_path):
-    arrays = npz_arrays(*scene())
-    both = arrays["labels"] == 1 << BITS[1]
-    both &= np.cumsum(both).reshape(both.shape) == 1
-    arrays["labels"][both] |= 1 << BITS[2]
-    np.savez(tmp_path / "overlap.npz", **arrays)
-    write_npz(tmp_path / "plain.npz", *scene())
-    plain, overlap = (
-        np.bincount(cut_patches(tmp_path / name, patch_shape=(1, 1, 1)).y)
-        for name in ("plain.npz", "overlap.npz")
-    )
-    np.testing.assert_array_equal(plain - overlap, [0, 1, 0, 0])
-
-
-def test_intensities_are_clipped_to_a_window(tmp_path):
-    source = write_npz(tmp_path / "one.npz", *scene())
-    plain, clipped = (cut_patches(source, window=window).X for window in (None, (100, 600)))
-    np.testing.assert_allclose(clipped, (np.clip(plain, 100, 600) - 100) / 500, rtol=1e-6)
 
 
 def test_patches_say_which_volume_of_a_folder_they_are_from(tmp_path):

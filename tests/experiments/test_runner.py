@@ -61,33 +61,6 @@ def test_other_parameters_are_refused(tmp_path):
         Results(tmp_path / "rows.csv", {"power": 3})
 
 
-@pytest.mark.parametrize("value", [25, -3, 0.1, 1e-5, 2.0, None, "uniform"])
-def test_a_case_is_found_again(tmp_path, value):
-    row = {"value": value, "seed": 0, "error": 0.5}
-    results(tmp_path / "rows.csv", rows=[row])
-    others = [26, 0.2, "k-means", None if value is not None else 0]
-    cases = [{"value": other, "seed": 0} for other in (value, *others)]
-    assert Results(tmp_path / "rows.csv", {}).find(cases) == [row, None, None, None, None]
-
-
-def test_the_first_line_names_every_state_of_the_code_once(tmp_path):
-    found = results(tmp_path / "rows.csv", {"power": 2}, [ROW])
-    found.add(ROW | {"seed": 1}, HERE | {"when": "2026-01-02"})
-    found.add(ROW | {"seed": 2}, HERE | {"commit": "abcdef0123"})
-    first = (tmp_path / "rows.csv").read_text().splitlines()[0]
-    states = [HERE, HERE | {"commit": "abcdef0123"}]
-    assert json.loads(first.removeprefix("# ")) == {"parameters": {"power": 2}, "states": states}
-
-
-def test_the_state_of_the_code_is_that_of_the_checkout(monkeypatch):
-    state = runner.state_of_the_code()
-    assert state["versions"]["numpy"] == np.__version__
-    if (ROOT / ".git").exists():
-        assert re.fullmatch(r"[0-9a-f]{10,}( with changes)?", state["commit"])
-    monkeypatch.setenv("COMMIT", "a copy of 0123456789")
-    assert runner.state_of_the_code()["commit"] == "a copy of 0123456789"
-
-
 # Running --------------------------------------------------------------------------------------
 
 
@@ -154,24 +127,6 @@ def test_cases_without_their_data_or_package_are_left_out(tmp_path, capsys, erro
         reproduce(failing(0, error)[0], tmp_path / "other", Settings())
 
 
-def test_too_few_runs_for_a_page_are_an_error(tmp_path):
-    def show(rows, settings, page):
-        page.text(str({row["k"]: row for row in rows}[50]))
-
-    incomplete = replace(failing(1, MissingDataError("no digits"))[0], show=show)
-    with pytest.raises(ValueError, match=r"squares\.csv has too few .* 1 runs \*\*of 6"):
-        reproduce(incomplete, tmp_path, Settings())
-
-
-def test_missing_data_says_what_to_do(tmp_path):
-    with pytest.raises(MissingDataError, match="DATA= or --data, or in TRIGPOINT_DATA"):
-        Settings().find("mnist")
-    with pytest.raises(MissingDataError, match="there is no mnist in"):
-        Settings(data=tmp_path).find("mnist")
-    (tmp_path / "mnist").mkdir()
-    assert Settings(data=tmp_path).find("mnist") == tmp_path / "mnist"
-
-
 # The command ----------------------------------------------------------------------------------
 
 
@@ -193,41 +148,6 @@ def test_the_command_runs_everything(squares, tmp_path, capsys):
     assert capsys.readouterr().out == f"cubes: {tmp_path}/cubes.md (0 new runs)\n"
     assert main(["paper", "cubes", "--render", "--quick", "--out", str(tmp_path)]) == 1
     assert "has no run of this experiment with these settings" in capsys.readouterr().err
-
-
-def test_the_command_runs_chosen_cases(squares, tmp_path, capsys):
-    out = ["--out", str(tmp_path)]
-    assert main(["paper", "cubes", *out, "--where", "k=50", "seed=0", "seed=2"]) == 0
-    rows = Results(tmp_path / "cubes.csv", {"power": 2}).rows
-    assert [(row["k"], row["seed"]) for row in rows] == [(50, 0), (50, 2)]
-    assert "2 runs **of 6** in" in (tmp_path / "cubes.md").read_text()
-    assert main(["paper", "cubes", *out, "--where", "k=51"]) == 1
-    assert "no case has k=51" in capsys.readouterr().err
-    assert main(["paper", "cubes", *out]) == 0
-    assert "cubes.md (4 new runs)" in capsys.readouterr().out
-
-
-def test_missing_data_fails_what_was_asked_for(squares, monkeypatch, tmp_path, capsys):
-    lacking = failing(0, MissingDataError("no digits"))[0]
-    monkeypatch.setattr(runner, "load_experiment", lambda package, name: lacking)
-    assert main(["paper", "--out", str(tmp_path)]) == 0
-    assert main(["paper", "squares", "--out", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.count("squares: left out: no digits") == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
-        (["bench", "table1", "headline"], "table1 not among headline, selection"),
-        (["survey"], "invalid choice: 'survey'"),
-    ],
-)
-def test_wrong_arguments(arguments, said, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert said in capsys.readouterr().err
 
 
 # All experiments ------------------------------------------------------------------------------

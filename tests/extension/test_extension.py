@@ -10,11 +10,10 @@ from trigpoint._common.records import Landmarks, Spectrum
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.weighted import (
     FAR_LOG_WEIGHT,
+    AllLandmarks,
     GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    NearestLandmarks,
-    support_of,
 )
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.landmark_sums import shepard_shares
@@ -34,8 +33,7 @@ def space(request, roll):
 
 
 SUPPORTS = {
-    "all": lambda landmarks, graph: support_of("all", landmarks, graph.bandwidths, None),
-    "nearest": lambda landmarks, graph: NearestLandmarks.prepare(landmarks, graph.bandwidths, 5),
+    "all": lambda landmarks, graph: AllLandmarks.prepare(landmarks, graph.bandwidths),
     "graph": GraphNeighbors.prepare,
 }
 
@@ -48,9 +46,8 @@ def weights_by_definition(kind, x, landmarks, graph):
     shares = ((r - distances[near]) / distances[near]) ** 2
     shares /= shares.sum()
     if kind != "graph":
-        columns = order if kind == "all" else order[:5]
-        bandwidths = np.maximum(shares @ graph.bandwidths[near], graph.bandwidths[columns])
-        return columns, -((distances[columns] / bandwidths) ** 2) / 2
+        bandwidths = np.maximum(shares @ graph.bandwidths[near], graph.bandwidths[order])
+        return order, -((distances[order] / bandwidths) ** 2) / 2
     columns, logarithms = [], []
     for start, share in zip(near, shares, strict=True):
         others = graph.weights[[start]].nonzero()[1]
@@ -133,7 +130,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
     centers = rng.normal(size=(4, 30)) * 1000
     X = np.concatenate([center + rng.normal(size=(60, 30)) for center in centers])
     landmarks = X[::3]
-    support = support_of("all", landmarks, np.full(len(landmarks), 2.0), None)
+    support = AllLandmarks.prepare(landmarks, np.full(len(landmarks), 2.0))
     values = rng.normal(size=(len(landmarks), 3))
     single, double = (
         extended(MarkovExtension.prepare(support, values, np.ones(3)), X.astype(dtype))
@@ -146,7 +143,7 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
 def test_float32_far_from_the_origin_is_moved_with_the_landmarks(offset, rng):
     X = (rng.normal(size=(300, 20)) + offset).astype(np.float32)
     landmarks = X[:40]
-    support = support_of("all", landmarks, np.ones(40), None)
+    support = AllLandmarks.prepare(landmarks, np.ones(40))
     squares = -2 * np.log(support.sums(X, np.eye(40)).sums)
     expected = cdist(X.astype(float), landmarks.astype(float), "sqeuclidean")
     np.testing.assert_allclose(squares, expected, atol=1e-4)

@@ -27,23 +27,19 @@ ALONG = {"graph": tp.KNNGraph(12, metric="euclidean"), "eigenvectors": "leading"
 PLAIN = tp.KNNGraph(12, metric="euclidean", link="any", bandwidth=8.0)
 ESTIMATORS = {
     "eigenmaps, all": tp.LaplacianEigenmaps(3, extension="all", **ALONG),
-    "eigenmaps, nearest": tp.LaplacianEigenmaps(3, extension=6, **ALONG),
     "eigenmaps, published": tp.LaplacianEigenmaps(
         3, extension="published", graph=PLAIN, eigenvectors="leading"
     ),
     "eigenmaps, graph": tp.LaplacianEigenmaps(3, extension="graph", **ALONG),
     "diffusion, all": tp.DiffusionMaps(3, extension="all", graph=ALONG["graph"]),
     "diffusion, graph": tp.DiffusionMaps(3, extension="graph", graph=ALONG["graph"]),
-    "kernel, all": tp.KernelPCA(3, bandwidth=4.0, extension="all"),
-    "kernel, nearest": tp.KernelPCA(3, bandwidth=4.0, extension=40),
-    "geodesic, nearest": tp.Isomap(3, extension=6, graph=ALONG["graph"]),
+    "kernel": tp.KernelPCA(3, bandwidth=4.0),
     "geodesic, graph": tp.Isomap(3, extension="graph", graph=ALONG["graph"]),
     "smooth": tp.LaplacianEigenmaps(3, extension="smooth", **ALONG),
     "map": tp.LandmarkMap(3, n_iter=5),
 }
 # Those that give landmarks their own coordinates.
-EXACT = {"eigenmaps, graph", "diffusion, graph", "kernel, all", "smooth", "map"}
-EXACT |= {"geodesic, nearest", "geodesic, graph"}
+EXACT = {"eigenmaps, graph", "diffusion, graph", "geodesic, graph", "kernel", "smooth", "map"}
 
 
 def fit(name, landmarks, X):

@@ -37,25 +37,25 @@ def test_figures_by_definition(rng, d, monkeypatch):
     X = rng.normal(size=(160, d)) * np.linspace(3, 1, d) + 100
     Y = X[:, :2] + 0.5 * rng.normal(size=(160, 2))
     found = compare_neighborhoods(X, Y, len(X))
-    assert (found.n_neighbors, found.n_wide) == (10, 16)
-    assert found.neighbors_kept == pytest.approx(slow_kept(X, Y, 10))
+    assert (found["n_neighbors"], found["n_wide"]) == (10, 16)
+    assert found["neighbors_kept"] == pytest.approx(slow_kept(X, Y, 10))
     scores = [tp.metrics.map_scores(X, Y, n_neighbors=m) for m in (10, 16)]
     shares = [one.neighbors_preserved for one in scores]
     assert shares == pytest.approx([slow_kept(X, Y, m) for m in (10, 16)])
-    assert found.neighbors_kept_wide == pytest.approx(slow_kept(X, Y, 16))
+    assert found["neighbors_kept_wide"] == pytest.approx(slow_kept(X, Y, 16))
     by_pca = PCA(2).fit_transform(X)
-    assert found.pca_kept == pytest.approx(slow_kept(X, by_pca, 10))
-    assert found.pca_kept_wide == pytest.approx(slow_kept(X, by_pca, 16))
-    assert found.trustworthiness == pytest.approx(trustworthiness(X, Y, n_neighbors=10))
-    assert found.continuity == pytest.approx(trustworthiness(Y, X, n_neighbors=10))
+    assert found["pca_kept"] == pytest.approx(slow_kept(X, by_pca, 10))
+    assert found["pca_kept_wide"] == pytest.approx(slow_kept(X, by_pca, 16))
+    assert found["trustworthiness"] == pytest.approx(trustworthiness(X, Y, n_neighbors=10))
+    assert found["continuity"] == pytest.approx(trustworthiness(Y, X, n_neighbors=10))
     lost = [
         1 - len(set(a) & set(b)) / 10
         for a, b in zip(slow_neighbors(X, 10), slow_neighbors(Y, 10), strict=True)
     ]
-    np.testing.assert_allclose(found.distortion, lost, atol=1e-6)
+    np.testing.assert_allclose(found["distortion"], lost, atol=1e-6)
     squares = np.sort(cdist(X, X), axis=1)[:, 1:11] ** 2
     inverse = np.log(squares[:, -1:] / squares[:, :-1]).mean() / 2
-    assert found.dimension == pytest.approx(1 / inverse, rel=1e-5)
+    assert found["dimension"] == pytest.approx(1 / inverse, rel=1e-5)
 
 
 @pytest.mark.parametrize(("n", "near"), [(5, 2), (12, 5), (300, 10)])
@@ -70,17 +70,17 @@ def test_a_tenth_of_the_queries_comes_close(rng):
     X = rng.normal(size=(2000, 3))
     Y = X[:, :2]
     some, all_of_them = (compare_neighborhoods(X, Y, q) for q in (200, 2000))
-    assert some.neighbors_kept == pytest.approx(all_of_them.neighbors_kept, abs=0.03)
-    assert some.trustworthiness == pytest.approx(all_of_them.trustworthiness, abs=0.01)
+    assert some["neighbors_kept"] == pytest.approx(all_of_them["neighbors_kept"], abs=0.03)
+    assert some["trustworthiness"] == pytest.approx(all_of_them["trustworthiness"], abs=0.01)
 
 
 def test_copies_tie_and_a_collapse_keeps_nothing(rng):
     X = np.repeat(rng.normal(size=(40, 50)), 30, axis=0)[rng.permutation(1200)]
-    assert compare_neighborhoods(X, X[:, :50], 300).neighbors_kept == 1
-    assert np.isnan(compare_neighborhoods(X, X, 300).dimension)
+    assert compare_neighborhoods(X, X[:, :50], 300)["neighbors_kept"] == 1
+    assert np.isnan(compare_neighborhoods(X, X, 300)["dimension"])
     spread = rng.normal(size=(1200, 3))
     collapsed = compare_neighborhoods(spread, np.zeros((1200, 2)), 300)
-    assert collapsed.neighbors_kept < 0.05
+    assert collapsed["neighbors_kept"] < 0.05
 
 
 def test_ranked_neighbors_take_the_first_of_equal_ones():
@@ -93,15 +93,15 @@ def test_units_do_not_matter(rng, scale):
     X = rng.normal(size=(400, 40)) * np.linspace(3, 1, 40)
     Y = X[:, :2]
     one, other = compare_neighborhoods(X, Y, 200), compare_neighborhoods(scale * X, scale * Y, 200)
-    assert (one.neighbors_kept, one.pca_kept) == (other.neighbors_kept, other.pca_kept)
+    assert (one["neighbors_kept"], one["pca_kept"]) == (other["neighbors_kept"], other["pca_kept"])
 
 
 def test_same_for_any_number_of_threads(rng):
     X = rng.normal(size=(5000, 40))
     one, three = (compare_neighborhoods(X, X[:, :2], 500, n_threads=t) for t in (1, 3))
-    assert one.neighbors_kept == three.neighbors_kept
-    assert one.trustworthiness == three.trustworthiness
-    np.testing.assert_array_equal(one.distortion, three.distortion)
+    assert one["neighbors_kept"] == three["neighbors_kept"]
+    assert one["trustworthiness"] == three["trustworthiness"]
+    np.testing.assert_array_equal(one["distortion"], three["distortion"])
 
 
 def test_redundant_coordinates(rng):

@@ -84,7 +84,7 @@ def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, mode
     assert_same_bits(results)
 
 
-@pytest.mark.parametrize("extension", ["graph", "all", 3])
+@pytest.mark.parametrize("extension", ["graph", "all", "smooth"])
 @pytest.mark.parametrize(("n", "d"), [(40_000, 3), (20_000, 20)])
 def test_coordinates_are_the_same_bits_with_any_number_of_threads(n, d, extension, submitted):
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)

@@ -92,12 +92,6 @@ def test_strings_are_classes(rng):
         assert tuple(color[:3]) == to_rgb(OKABE_ITO["abc".index(names[row])])
 
 
-def test_no_class_is_drawn_all_after_another(rng):
-    axes = plot.embedding(rng.normal(size=(400, 2)), color=np.repeat(["a", "b"], 200))
-    last = axes.collections[0].get_array()[-100:]
-    assert 0.2 < last.mean() < 0.8
-
-
 def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
     coordinates, digits = rng.normal(size=(100, 2)), np.arange(100) % 12
     axes = plot.embedding(coordinates, color=digits)
@@ -123,15 +117,6 @@ def test_names_of_classes(color, names):
     axes = plot.embedding(np.eye(4), color=color, categories=True)
     assert legend_names(axes) == names
     assert (to_rgb(GRAY) in drawn_colors(axes)) == ("missing" in names)
-
-
-def test_columns_of_numbers_with_missing_ones_are_numbers():
-    for color in (pd.Series([3.5, None, 1, 2], dtype="Float64"), [3.5, None, 1, 2]):
-        axes = plot.embedding(np.eye(4), color=color)
-        assert axes.get_legend() is None
-        np.testing.assert_allclose(
-            axes.collections[0].get_array().filled(np.nan), [3.5, np.nan, 1, 2]
-        )
 
 
 def test_many_points_are_an_image_of_the_most_frequent_class():

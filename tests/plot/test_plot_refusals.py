@@ -51,14 +51,12 @@ VALUES = [
     (lambda e, k: plot.compare({"a": P}, ncols=0), "ncols=0"),
     (lambda e, k: plot.graph(tp.Isomap()), "not fitted"),
     (lambda e, k: plot.graph(e, on="plane"), "on='plane' is not known"),
-    (lambda e, k: plot.graph(e, max_edges=0), "max_edges=0"),
     (lambda e, k: plot.graph(e, plane=(0, 3)), r"plane=\(0, 3\)"),
     (lambda e, k: plot.graph(LINE), r"landmark_embedding_ of estimator has shape \(50, 1\)"),
     (lambda e, k: plot.landmarks(tp.EfficientDPP()), "not fitted"),
     (lambda e, k: plot.landmarks(e, P), "X has 2 columns and the landmarks have 3"),
     (lambda e, k: plot.landmarks(e, np.ones(3)), r"X has shape \(3,\)"),
     (lambda e, k: plot.landmarks(e, plane=(0, 3)), r"plane=\(0, 3\)"),
-    (lambda e, k: plot.landmarks(e, n_std=0), "n_std=0"),
 ]
 TYPES = [
     (lambda e, k: points(ax=3), "ax=3 is not understood: pass Matplotlib Axes"),

@@ -14,7 +14,6 @@ from trigpoint._common.labels import MOST_CLASSES
 from trigpoint._report.columns import date_column, label_column, number_column
 from trigpoint._report.given import MOST_COLORS, color_column, named_colors
 from trigpoint._report.things import Things, make_tiles, read_things
-from trigpoint.plot._values import Given
 
 MISSING = 2**32 - 1
 
@@ -173,12 +172,6 @@ def test_a_table_of_one_column_is_a_column(color, name):
         (found,) = named_colors(given, 3).values()
         assert found.values.tolist() == [1.0, 1.0, 1.0]
     assert named_colors(None, 3) == {}
-
-
-def test_some_of_the_values_are_taken_with_their_order():
-    given = Given(np.array(["a", "b", "c"]), ("c", "b", "a")).take(np.array([0, 2]))
-    assert given.values.tolist() == ["a", "c"]
-    assert given.order == ("c", "b", "a")
 
 
 TWICE = pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"])

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
 from trigpoint._report.content import gather, used_parameters
-from trigpoint._report.density import Grid, grid_size
+from trigpoint._report.density import Grid
 from trigpoint._report.sample import draw_sample
 
 
@@ -212,11 +212,6 @@ def test_the_extent_follows_the_points_within_reach():
     assert grid.counts.sum() == 1
 
 
-@pytest.mark.parametrize(("n", "size"), [(100, 128), (10**6, 512), (10**7, 1024), (10**9, 1024)])
-def test_more_points_get_a_finer_grid(n, size):
-    assert grid_size(n) == size
-
-
 class Elements(HTMLParser):
     """Collects elements and their attributes."""
 
@@ -286,28 +281,6 @@ def test_a_failed_report_leaves_nothing_behind(fitted, roll, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
     with pytest.raises(FileExistsError, match="force=True"):
         fitted.report(path, X, force=False)
-
-
-def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
-    no_proof = "If none is suspected, that does not prove there are none."
-    assert text.count(no_proof) == 1
-    assert "its Bhattacharyya distance is more than three times" in text
-    assert "its endpoints have no neighbor in common" in text
-    emb = tp.KernelPCA(landmarks=50, random_state=0).fit(rng.normal(size=(400, 3)))
-    less = emb.report(tmp_path / "a.html").read_text(encoding="utf-8")
-    assert no_proof not in less
-    assert "No graph is drawn" in less
-
-
-def headings(path):
-    return re.findall(r"<h2[^>]*>(.*?)</h2>", path.read_text(encoding="utf-8"))
-
-
-def test_stages_are_left_out_where_none_are_known(fitted, written, tmp_path):
-    assert "Stages" in headings(written)
-    fitted.save(tmp_path / "roll.trig")
-    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html")
-    assert "Stages" not in headings(page)
 
 
 def test_wrong_arguments_are_refused(fitted, roll, tmp_path):

@@ -97,23 +97,6 @@ def test_what_a_link_says_is_read_or_ignored(js):
     assert found == [[1, 2], None, None, None, None]
 
 
-def test_cells_of_a_table_are_quoted(js):
-    texts = ["plain", "a,b", 'say "x"', "two\nlines"]
-    assert js(f"{texts}.map(quoted)", "table") == ["plain", '"a,b"', '"say ""x"""', '"two\nlines"']
-
-
-def test_classes_of_a_selection_are_counted(js):
-    colors = "{ names: ['a', 'b'], palette: [[1, 1, 1], [2, 2, 2], [3, 3, 3]] }"
-    rows = js(f"classCounts([[0], [1, 2, 3], []], [[0, 4], [1, 2, 3], [5]], {colors})", "breakdown")
-    assert [(row["name"], row["count"], row["share"], row["ofClass"]) for row in rows] == [
-        ("b", 3, 0.75, 1),
-        ("a", 1, 0.25, 0.5),
-    ]
-    assert js("quartiles([5, 1, NaN, 3, 2, 4], [0, 1, 2, 3, 4, 5])", "breakdown") == [2, 3, 4]
-    assert js("quartiles([NaN], [0])", "breakdown") is None
-    assert js("[0, 0.004, 0.5, 1].map(percent)", "breakdown") == ["0%", "0.4%", "50%", "100%"]
-
-
 def test_points_within_a_part_of_a_density(js):
     image = (
         "{ levels: { type: 'u8', start: 0, length: 3 }, width: 3, height: 1, low: [0, 0],"
@@ -123,25 +106,3 @@ def test_points_within_a_part_of_a_density(js):
     everything, first, last = js(f"(bytes.set([255, 0, 255]), {count})", "colors", "density")
     assert everything == pytest.approx(198)
     assert first == last == pytest.approx(99)
-
-
-def test_drawn_as_svg(js):
-    drawn = js(
-        "(() => { const context = new SvgContext(100, 50); context.fillStyle = 'red';"
-        " context.fillRect(1, 2, 3, 3); context.fillRect(4, 5, 3, 3); context.beginPath();"
-        " context.moveTo(0, 0); context.lineTo(9, 9); context.stroke(); context.beginPath();"
-        " context.arc(5, 5, 2, 0, 7); context.fill(); context.fillText('a < b', 3, 4);"
-        " const page = new DOMParser().parseFromString(String(context), 'image/svg+xml');"
-        " return [...page.documentElement.children].map((node) =>"
-        " [node.tagName, node.getAttribute('d'), node.textContent]); })()",
-        "colors",
-        "view",
-        "panel",
-        "svg",
-    )
-    assert drawn == [
-        ["path", "M1 2h3v3h-3zM4 5h3v3h-3z", ""],
-        ["path", "M0 0L9 9", ""],
-        ["path", "M3 5a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z", ""],
-        ["text", None, "a < b"],
-    ]

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import copied, downloaded, pixels, point_at, settle, state
+from browsing import copied, downloaded, pixels, point_at
 
 import trigpoint as tp
 
@@ -151,30 +151,6 @@ def test_dates_are_read_in_the_legend_and_at_a_point(show):
     assert high.startswith("2010-")
     for point in (0, 1, 50, 96, 333):
         assert f"collected on: {days[point]}" in tip(page, point)
-
-
-def test_one_point_is_singular(fitted, roll, open_page, tmp_path):
-    path = fitted.report(tmp_path / "a.html", roll[0][:1])
-    text = path.read_text(encoding="utf-8")
-    assert "Laplacian eigenmaps of 1 point<" in text
-    assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
-    assert "<dt>point</dt><dd>1</dd>" in text
-    assert "1 points" not in text
-    page = open_page(path)
-    assert page.locator("#shown").inner_text().startswith("The one point is shown.")
-    page.get_by_role("button", name="Select what is in view").click()
-    assert page.locator("#selected").inner_text() == "1 point selected"
-
-
-def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
-    """Ticks along numbers that adding 1 does not change would never end."""
-    X = np.column_stack([roll[0][:200], np.full(200, 1e16)])
-    emb = tp.LaplacianEigenmaps(landmarks=40, graph="euclidean", random_state=0).fit(X)
-    path = emb.report(tmp_path / "a.html", X)
-    page = open_page(path)
-    page.get_by_label("Horizontal column").select_option(label="column 3")
-    settle(page)
-    assert state(page)["columns"][0] == 3
 
 
 def legend(page):

@@ -222,31 +222,6 @@ def test_images_elsewhere_are_loaded_only_when_asked(window, groups, tmp_path):
     page.unroute_all()
 
 
-def test_outliers_do_not_set_the_axes(open_page, tmp_path):
-    X = np.random.default_rng(0).normal(size=(500, 2))
-    X[7] = 300, 200
-    emb = tp.LaplacianEigenmaps(landmarks=X[:50], graph="euclidean").fit(X)
-    path = emb.report(tmp_path / "a.html", X)
-    page = open_page(path)
-
-    def width():
-        places = page.evaluate(
-            "[...Array(500).keys()].filter((j) => j !== 7)"
-            ".map((j) => trigpoint.placeOf('original', j)[0])"
-        )
-        return np.ptp(places)
-
-    usual = width()
-    assert usual > 200
-    note = page.locator("#original-plot .view-note")
-    assert note.inner_text() == "1 outlier is out of view; press the frame button to see it"
-    button = page.get_by_role("button", name="See everything: original coordinates")
-    button.click()
-    assert width() < 0.1 * usual
-    button.click()
-    assert width() == pytest.approx(usual)
-
-
 def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     page = open_page(pictured, viewport={"width": 390, "height": 844}, has_touch=True)
     page.touchscreen.tap(*point_at(page, 5))
@@ -258,20 +233,3 @@ def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     left, top, _, height = box(page, "embedding")
     page.touchscreen.tap(left + 30, top + height - 6)
     assert not tip.is_visible()
-
-
-def test_explanations_wait_behind_question_marks(open_page):
-    page = open_page()
-    helps = page.locator("details.help")
-    assert helps.count() == 3
-    assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
-    page.locator("summary[aria-label='About the graph']").click()
-    assert page.get_by_text("Odd edges are found by comparison").first.is_visible()
-    page.locator("summary[aria-label='About these numbers']").click()
-    assert page.get_by_text("covering radius:").is_visible()
-    assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
-    page.keyboard.press("Escape")
-    assert page.locator("details.help[open]").count() == 0
-    page.locator("summary[aria-label='About the plots']").click()
-    page.locator("h1").click()
-    assert page.locator("details.help[open]").count() == 0

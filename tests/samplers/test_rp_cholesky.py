@@ -1,12 +1,14 @@
 """Randomly pivoted Cholesky: the distribution of the pivots, the factor, rounding and cost."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from subset_statistics import POINTS, SIGNIFICANCE, ordered_probabilities, p_value
 
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._samplers import cholesky
-from trigpoint._samplers.cholesky import RPCholesky, gaussian_of
+from trigpoint._samplers.cholesky import PivotDraw, RPCholesky, gaussian_of
 from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:5]
@@ -28,26 +30,18 @@ def ordered_draws(bandwidth, k=3):
     return ordered_probabilities(len(K), k, left)
 
 
-def fit_to(bandwidth, draws):
-    return p_value(draws, ordered_draws(bandwidth), ordered=True)
-
-
-def draws(bandwidth, block_size, n_draws):
-    """Rows in their order, of several fits."""
-    rng = np.random.default_rng(1)
-    sampler = RPCholesky(3, bandwidth=bandwidth, block_size=block_size, n_jobs=1, random_state=rng)
-    fits = [(sampler.fit(POINTS).indices_, sampler.n_passes_) for _ in range(n_draws)]
-    assert bandwidth == MEDIUM or sum(n_passes for _, n_passes in fits) > 0.9 * n_draws
-    return [rows for rows, _ in fits]
-
-
-# A block holds the points at most.
 @pytest.mark.parametrize(
     ("bandwidth", "block_size", "n_draws"),
     [(MEDIUM, 1, 1400), (MEDIUM, 4, 2800), (MEDIUM, 5, 2100), (WIDE, 4, 2100)],
 )
-def test_blocks_have_the_distribution_of_one_at_a_time(bandwidth, block_size, n_draws):
-    assert fit_to(bandwidth, draws(bandwidth, block_size, n_draws)) > SIGNIFICANCE
+def test_blocks_have_the_distribution_of_one_at_a_time(bandwidth, block_size, n_draws, monkeypatch):
+    monkeypatch.setattr(cholesky, "_PROPOSALS", block_size)
+    renewed = Mock(side_effect=PivotDraw._renew_weights)
+    monkeypatch.setattr(PivotDraw, "_renew_weights", lambda draw: renewed(draw))
+    sampler = RPCholesky(3, bandwidth=bandwidth, random_state=np.random.default_rng(1), n_jobs=1)
+    draws = [sampler.fit(POINTS).indices_ for _ in range(n_draws)]
+    assert bandwidth == MEDIUM or renewed.call_count > 0.9 * n_draws
+    assert p_value(draws, ordered_draws(bandwidth), ordered=True) > SIGNIFICANCE
 
 
 # --- the factor and the error ------------------------------------------------------------------
@@ -61,13 +55,10 @@ def points(request):
 
 def test_residual_trace_is_the_nystrom_error(points):
     X, bandwidth = points
-    sampler = RPCholesky(150, bandwidth=bandwidth, random_state=0).fit(X)
-    assert sampler.residual_traces_.shape == (150,)
-    assert (np.diff(sampler.residual_traces_) < 0).all()
-    assert sampler.residual_trace_ == sampler.residual_traces_[-1]
     for k in (1, 2, 70, 150):
-        error = nystrom_error(X, sampler.indices_[:k], bandwidth, relative=True)
-        assert sampler.residual_traces_[k - 1] == pytest.approx(error, rel=1e-9)
+        sampler = RPCholesky(k, bandwidth=bandwidth, random_state=0).fit(X)
+        error = nystrom_error(X, sampler.indices_, bandwidth, relative=True)
+        assert sampler.residual_trace_ == pytest.approx(error, rel=1e-9)
 
 
 def test_residual_trace_of_many_points_is_estimated(monkeypatch):
@@ -87,10 +78,10 @@ def test_points_that_coincide_but_for_rounding_in_many_columns_are_told_apart():
     rng = np.random.default_rng(4)
     places = rng.normal(size=(5, 40)) * 1e6
     X = np.repeat(places, 3, axis=0) + rng.normal(size=(15, 40)) / 3
-    sampler = RPCholesky(15, bandwidth=1.0, random_state=0).fit(X)
-    assert sorted(sampler.indices_) == list(range(15))
-    error = nystrom_error(X, sampler.indices_[:9], 1.0, relative=True)
-    assert sampler.residual_traces_[8] == pytest.approx(error, rel=1e-3)
+    all_rows, nine = (RPCholesky(k, bandwidth=1.0, random_state=0).fit(X) for k in (15, 9))
+    assert sorted(all_rows.indices_) == list(range(15))
+    error = nystrom_error(X, nine.indices_, 1.0, relative=True)
+    assert nine.residual_trace_ == pytest.approx(error, rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,8 +118,9 @@ def test_entries_computed_do_not_grow_with_the_number_of_points(monkeypatch):
     monkeypatch.setattr(cholesky, "gaussian_of", counted)
     monkeypatch.setattr(cholesky, "_TRACE_POINTS", 1000)
     X = np.random.default_rng(6).normal(size=(200_000, 2))
-    sampler = RPCholesky(100, block_size=64, random_state=0, n_jobs=1).fit(X)
-    assert sampler.n_passes_ == 0
+    monkeypatch.setattr(cholesky, "_PROPOSALS", 64)
+    sampler = RPCholesky(100, random_state=0, n_jobs=1).fit(X)
+    # Too few for the residuals of all points to be computed.
     assert sampler.n_proposals_ < 5000
     blocks = 100 + sampler.n_proposals_ / 64
     assert 0 < computed < 100 * sampler.n_proposals_ + 64**2 * blocks + 1000 * 100
@@ -149,4 +141,3 @@ def test_fewer_landmarks_are_the_first_of_more():
     X = np.random.default_rng(11).normal(size=(1000, 3))
     many, few = (RPCholesky(k, bandwidth=0.5, random_state=0).fit(X) for k in (300, 20))
     np.testing.assert_array_equal(few.indices_, many.indices_[:20])
-    np.testing.assert_allclose(few.residual_traces_, many.residual_traces_[:20], rtol=1e-12)

@@ -1,7 +1,5 @@
 """What every sampler does: parameters, copies, threads, progress, and rows of the data."""
 
-import inspect
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -61,18 +59,6 @@ def test_every_row_may_be_a_landmark(sampler, X):
         options = {"bandwidth": 0.2} if "bandwidth" in sampler.get_params() else {}
         sampler = clone(sampler).set_params(n_landmarks=40, random_state=0, **options)
         assert sorted(sampler.fit(X[:40]).indices_) == list(range(40))
-
-
-@each
-def test_parameters_are_few_and_in_the_same_order(sampler):
-    parameters = inspect.signature(type(sampler)).parameters
-    names, defaults = list(parameters), {name: p.default for name, p in parameters.items()}
-    assert names[0] == "n_landmarks"
-    assert defaults["n_landmarks"] == (None if isinstance(sampler, tp.ExactDPP) else 100)
-    threads = [name for name in names if name == "n_jobs"]
-    assert names[-1 - len(threads) :] == ["random_state", *threads]
-    assert defaults["random_state"] is None
-    assert defaults.get("n_jobs") is None
 
 
 @each
@@ -195,7 +181,6 @@ WRONG_TYPES = [
     (tp.EfficientDPP(5, refine="yes"), "pass True, False, a number of sweeps or a R"),
     (refined(snap="no"), "snap must be True or False"),
     (tp.RPCholesky(2, bandwidth="wide"), "bandwidth must be a number"),
-    (tp.RPCholesky(2, block_size=2.5), "block_size must be a whole number"),
     (tp.KMeansLandmarks(5, snap="yes"), "snap must be True or False, got 'yes'"),
 ]
 WRONG_VALUES = [
@@ -212,7 +197,6 @@ WRONG_VALUES = [
     (tp.ExactDPP(bandwidth=0.0), "bandwidth"),
     (tp.ExactDPP(kernel="geodesic", n_neighbors=200), "n_neighbors=200"),
     (tp.RPCholesky(2, bandwidth=-1.0), "bandwidth=-1"),
-    (tp.RPCholesky(2, block_size=0), "block_size=0 is too small"),
     (tp.KMeansLandmarks(5, init="farthest"), "init='farthest' .*'k-means\\+\\+'"),
     (tp.KMeansLandmarks(5, max_iter=0), "max_iter=0 is too small"),
     *((clone(some).set_params(n_jobs=0), "n_jobs=0") for some in WITH_THREADS),

@@ -68,7 +68,6 @@ def _add_embed(commands: _Commands) -> None:
         trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
         trigpoint embed sentences.npy -o Y.npy --metric cosine
         trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
-        trigpoint embed huge.zarr -o Y.npy --dask local:4
         """,
         "Coordinates are written block by block; the file appears only when complete.",
     )
@@ -77,13 +76,6 @@ def _add_embed(commands: _Commands) -> None:
     _add_selection(parser, fewest=2, words=("auto", "all"))
     _add_device(parser)
     add = parser.add_argument
-    add(
-        "--dask",
-        type=_cluster,
-        metavar="ADDRESS|local:N",
-        help="read and embed the points on a Dask cluster: the address of its scheduler, or "
-        "local:N for N processes on this machine; not for text files",
-    )
     components = "dimension of the embedding (default: 2)"
     add("-l", "--components", type=count, default=2, metavar="N", help=components)
     add(
@@ -109,15 +101,10 @@ def _add_embed(commands: _Commands) -> None:
     )
     add(
         "--extension",
-        type=lambda text: (
-            text
-            if text in ("smooth", "graph", "all")
-            else _whole(text, 1, ", or smooth, graph or all")
-        ),
-        metavar="smooth|graph|all|N",
+        choices=("smooth", "graph", "all"),
         help="how to interpolate points: by local linear fits at the nearest landmarks (smooth), "
-        "from the graph neighbors of the nearest landmarks (graph), from all landmarks, or from "
-        "the N nearest (default: chosen from the data)",
+        "from the graph neighbors of the nearest landmarks (graph), or from all landmarks "
+        "(default: chosen from the data)",
     )
     add("--save", type=Path, metavar="TRIG", help="also save the model")
     add("--report", type=Path, metavar="HTML", help="also write an interactive page")
@@ -368,11 +355,6 @@ def names(text: str) -> list[str]:
 def count(text: str) -> int:
     """Parse a whole number, 1 or more."""
     return _whole(text, 1)
-
-
-def _cluster(text: str) -> int | str:
-    kind, _, number = text.partition(":")
-    return count(number) if kind == "local" else text
 
 
 def _whole(text: str, low: int, otherwise: str = "") -> int:

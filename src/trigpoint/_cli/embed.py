@@ -11,7 +11,6 @@ import numpy as np
 import trigpoint
 from trigpoint import plot
 from trigpoint._cli.arguments import METHODS
-from trigpoint._cli.cluster import on_cluster
 from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
 from trigpoint._cli.points import check_outputs, open_points, points_facts, read_colors, read_named
 from trigpoint._cli.results import Result, item, progress, say
@@ -36,7 +35,7 @@ _NAMES = {method: name for name, method in METHODS.items()}
 # Options that do not apply to a method, and options that imply Laplacian eigenmaps if --method is
 # not given.
 _NOT_FOR = {
-    "kernel-pca": ("graph", "neighbors", "eigenvectors"),
+    "kernel-pca": ("graph", "neighbors", "eigenvectors", "extension"),
     "isomap": ("eigenvectors",),
     "map": ("graph", "eigenvectors", "extension"),
 }
@@ -61,13 +60,10 @@ def run(options: argparse.Namespace) -> Result:
     color, things = _read_shown(options, source)
     _say_scales(options, source)
     start = time.perf_counter()
-    with on_cluster(options, source) as points:
-        method, why, tried = _choose_method(options, points)
-        estimator = make_estimator(options, method, source)
-        estimator.fit(points)
-        estimator.transform(
-            points, out=Output(options.output, options.force), device=options.device
-        )
+    method, why, tried = _choose_method(options, source)
+    estimator = make_estimator(options, method, source)
+    estimator.fit(source)
+    estimator.transform(source, out=Output(options.output, options.force), device=options.device)
     written = [options.output]
     if options.save is not None:
         estimator.save(options.save)
@@ -189,7 +185,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
 
 
 def _choose_method(
-    options: argparse.Namespace, points: Source
+    options: argparse.Namespace, source: Source
 ) -> tuple[str, str, Comparison | None]:
     """Return the method, the reason for it, and the comparison of methods, if any."""
     if options.method is not None:
@@ -198,12 +194,12 @@ def _choose_method(
     why = f"--{given[0]} is an option of it" if given else ""
     if not why and options.components > _MOST_COMPARED:
         why = f"methods are compared for up to {_MOST_COMPARED} coordinates"
-    if not why and points.n < FEWEST_TO_COMPARE:
+    if not why and source.n < FEWEST_TO_COMPARE:
         why = f"methods are compared for {FEWEST_TO_COMPARE} points or more"
     if why:
         return "laplacian", why, None
     tried = compare_methods(
-        points,
+        source,
         options.components,
         landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
         metric=options.metric,

@@ -35,15 +35,9 @@ def is_tensor(X: Any) -> bool:
 def resolve_device(device: Any, X: Any = None) -> Any:
     """Return the PyTorch device to compute on, or None to compute with NumPy on the host.
 
-    Parameters
-    ----------
-    device : None, str or torch.device
-        ``None`` selects the device of a tensor on a GPU, and the host for all other data.
-        ``"cpu"`` selects NumPy on the host; the object ``torch.device("cpu")`` selects PyTorch on
-        the host, which is slower and serves to test device code without a GPU. ``"auto"`` selects
-        a GPU if there is one.
-    X : object
-        The data.
+    For ``None``, it is that of the data `X` if this is a tensor on a GPU. ``"auto"`` selects a GPU
+    if there is one, and ``"cpu"`` selects NumPy; the object ``torch.device("cpu")`` selects PyTorch
+    on the host, which is slower and serves to test device code without a GPU.
     """
     if device is None or (isinstance(device, str) and device == "auto"):
         if is_tensor(X) and X.device.type != "cpu":

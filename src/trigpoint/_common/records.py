@@ -82,7 +82,7 @@ class Fit:
     graph: LandmarkGraph | None = None  # None for kernel PCA and maps.
     # Estimator-specific arrays by name, such as the geodesics of Isomap.
     extras: dict[str, np.ndarray] = field(default_factory=dict)
-    extended_by: str | int = "auto"  # The extension in use, with "auto" resolved.
+    extended_by: str = "auto"  # The extension in use, with "auto" resolved.
     decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
     # The following fields are set when the fit is complete, or loaded from a file.
     # Parameters at the time of the fit, since those of the estimator may have changed. `n_jobs` and

@@ -20,7 +20,7 @@ from trigpoint._estimators.graph_embedding import (
     Rules,
 )
 from trigpoint._extension.published import PublishedExtension
-from trigpoint._extension.weighted import MarkovExtension, support_of
+from trigpoint._extension.weighted import AllLandmarks, GraphNeighbors, MarkovExtension, Support
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
 from trigpoint._spectrum import (
@@ -116,8 +116,11 @@ class MarkovEmbedding(GraphEmbedding):
                 f"by them: choose {remedy}",
                 "n_components",
             )
-        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph.bandwidths, fit.graph)
-        # Factor of each landmark in the kernel, which normalizes the density.
+        points = fit.landmarks.points
+        support: Support = AllLandmarks.prepare(points, fit.graph.bandwidths)
+        if fit.extended_by == "graph":
+            support = GraphNeighbors.prepare(points, fit.graph)
+        # Factor of each landmark in the kernel.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None
         return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, scale)
@@ -159,19 +162,18 @@ class LaplacianEigenmaps(MarkovEmbedding):
     eigenvectors : {"auto", "leading", "independent"}, default="auto"
         The leading eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
-        ``"auto"`` takes independent eigenvectors for up to three coordinates.
-    extension : {"auto", "smooth", "graph", "all", "published"} or int, default="auto"
-        How coordinates are extended from the landmarks to other points. ``"smooth"`` interpolates
-        between planes fitted to the five nearest landmarks and their neighbors in the graph; this
-        smooths the eigenvectors, even at the landmarks, and leaves no texture at the scale of their
-        spacing. The others are weighted sums: over the graph neighbors of the three nearest
-        landmarks (``"graph"``), which maps each landmark exactly to its eigenvectors; over all
-        landmarks (``"all"``); or over the given number of nearest landmarks. ``"published"`` sums
-        over all landmarks by the formula of the paper, and needs a graph with one `bandwidth`.
-        Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts. For more than five coordinates,
-        ``"auto"`` uses all landmarks. Otherwise, it uses ``"smooth"`` if there are at most 15
-        columns and at least two points per landmark, and `dimension_` is no more than
-        `n_components`; if not, it uses ``"graph"``.
+        ``"auto"`` takes independent ones for up to three coordinates.
+    extension : {"auto", "smooth", "graph", "all", "published"}, default="auto"
+        How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
+        planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
+        eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others are
+        weighted sums: over the graph neighbors of the three nearest landmarks, which maps each
+        landmark exactly to its eigenvectors, or over all landmarks. ``"published"`` sums over all
+        landmarks by the formula of the paper, and needs a graph with one `bandwidth`. Neither
+        ``"smooth"`` nor ``"graph"`` reintroduces shortcuts.
+        ``"auto"`` uses all landmarks for more than five coordinates. Otherwise it is ``"smooth"``
+        up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
+        points per landmark, or ``"graph"``.
     metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
         Distance between points. ``"cosine"`` is for vectors whose length is irrelevant, such as
         text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for

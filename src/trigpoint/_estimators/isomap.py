@@ -12,7 +12,7 @@ from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules
 from trigpoint._estimators.model_arrays import MOST_COMPUTED, check_division, require
 from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
-from trigpoint._extension.weighted import AllLandmarks, support_of
+from trigpoint._extension.weighted import GraphNeighbors
 from trigpoint._spectrum import classical_scaling
 
 # Minimum and maximum number of neighbors; in between, one for every so many landmarks.
@@ -33,10 +33,9 @@ class Isomap(GraphEmbedding):
     graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
         As for `LaplacianEigenmaps`; ``"auto"`` links each landmark to its nearest neighbors by
         Bhattacharyya distance: one per 25 landmarks, at least 10 and at most 20.
-    extension : {"auto", "smooth", "graph"} or int, default="auto"
-        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise, the geodesics of a
-        point lead through nearby landmarks: with ``"graph"``, the graph neighbors of its three
-        nearest landmarks; with a number, that many nearest landmarks.
+    extension : {"auto", "smooth", "graph"}, default="auto"
+        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. With ``"graph"``, a point's
+        geodesics start at the graph neighbors of its three nearest landmarks.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
@@ -114,9 +113,7 @@ class Isomap(GraphEmbedding):
     def _weighted(self, fit: Fit) -> Extension:
         graph = fit.graph
         assert graph is not None
-        ordinary = ordinary_edges(graph)
-        support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)
-        assert not isinstance(support, AllLandmarks), "refused with the parameters"
+        support = GraphNeighbors.prepare(fit.landmarks.points, ordinary_edges(graph))
         paths = fit.extras.get("geodesics")
         if paths is None:
             # Model files omit the paths if there are few landmarks.

@@ -11,7 +11,7 @@ from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import check_pairs
 from trigpoint._estimators.model_arrays import check_division, require
-from trigpoint._extension.weighted import KernelExtension, support_of
+from trigpoint._extension.weighted import AllLandmarks, KernelExtension
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
 from trigpoint._numerics.blocks import Run
@@ -36,10 +36,7 @@ class KernelPCA(Embedding):
     n_components, landmarks
         As for `LaplacianEigenmaps`.
     bandwidth : float or None, default=None
-        Bandwidth of the kernel; ``None`` uses the median distance between landmarks.
-    extension : "all" or int, default="all"
-        Evaluate the kernel between a point and all landmarks, or only the given number of nearest
-        landmarks. The kernel to all others counts as 0, which saves time if the bandwidth is small.
+        Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
     metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
@@ -73,7 +70,6 @@ class KernelPCA(Embedding):
         *,
         landmarks: Any = None,
         bandwidth: float | None = None,
-        extension: Any = "all",
         metric: Any = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -82,12 +78,13 @@ class KernelPCA(Embedding):
         self.n_components = n_components
         self.landmarks = landmarks
         self.bandwidth = bandwidth
-        self.extension = extension
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    # There is a single extension.
+    extension = "all"
     _extensions = ("all",)
     _title = "Kernel PCA"
     _unhelpful = frozenset({"KernelPCA"})
@@ -126,7 +123,7 @@ class KernelPCA(Embedding):
     def _extension(self, fit: Fit) -> Extension:
         points = fit.landmarks.points
         bandwidths = np.full(len(points), fit.extras["bandwidth"])
-        support = support_of(fit.extended_by, points, bandwidths, None)
+        support = AllLandmarks.prepare(points, bandwidths)
         return KernelExtension.prepare(support, fit.extras["means"], fit.spectrum)
 
     def _check_restored(self, fit: Fit) -> None:

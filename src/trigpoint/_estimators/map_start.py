@@ -46,18 +46,9 @@ def map_start(
 ) -> np.ndarray:
     """Return positions (k, l) of the landmarks from which the layout starts.
 
-    Parameters
-    ----------
-    init : {"auto", "pca", "spectral"} or ndarray of shape (n, l)
-        As for `LandmarkMap`, checked.
-    landmarks : Landmarks
-        With masses, and points in the space where distances are measured.
-    dimension : float
-        Local dimension of the points.
-    n_components : int
-    run : Run
-    there : tensor of shape (k, d) or None, default=None
-        The points on a device, which then projects all of them on the axes of a sample.
+    `init` is that of `LandmarkMap`, checked. Landmarks have masses, and points in the space where
+    distances are measured, whose local dimension is `dimension`. If the points are also `there`, a
+    tensor (k, d), its device projects all of them on the axes of a sample.
     """
     points, masses = landmarks.points, landmarks.masses
     assert masses is not None

@@ -53,7 +53,7 @@ def as_arrays(fit: Fit, extras: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def fit_from_arrays(
-    arrays: dict[str, np.ndarray], n_features: int, extended_by: str | int, has_eigenvalues: bool
+    arrays: dict[str, np.ndarray], n_features: int, extended_by: str, has_eigenvalues: bool
 ) -> Fit:
     """Build a fit from arrays, checking their shapes and values against each other."""
     points = arrays["landmarks.points"]
@@ -94,7 +94,7 @@ def check_division(spectrum: Spectrum) -> None:
 
 
 def _graph(
-    arrays: dict[str, np.ndarray], points: np.ndarray, extended_by: str | int
+    arrays: dict[str, np.ndarray], points: np.ndarray, extended_by: str
 ) -> LandmarkGraph | None:
     if "graph.bandwidths" not in arrays:
         return None
@@ -110,8 +110,8 @@ def _graph(
     return complete_graph(distances_between(points), bandwidths)
 
 
-def _is_computed(k: int, extended_by: str | int) -> bool:
-    """Return whether a model file omits a complete graph."""
+def _is_computed(k: int, extended_by: str) -> bool:
+    """Return whether a model file leaves out a graph of all pairs."""
     return k <= MOST_COMPUTED and extended_by not in ("smooth", "graph")
 
 

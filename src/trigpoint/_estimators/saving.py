@@ -184,11 +184,8 @@ def _restored(
         estimator.metric = given.given
     estimator._check_parameters()
     extended_by = described["extension"]
-    if isinstance(extended_by, str):
-        require(extended_by in estimator._extensions, "extension")
-        require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
-    else:
-        check_count("extension", extended_by)
+    require(extended_by in estimator._extensions, "extension")
+    require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     fit = fit_from_arrays(arrays, n_stored, extended_by, estimator._has_eigenvalues)
     dimension = float(described["dimension"])
     require(0 <= dimension < float("inf"), "dimension")

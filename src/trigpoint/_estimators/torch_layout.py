@@ -61,17 +61,10 @@ class Attraction(NamedTuple):
 
 
 class DeviceForces:
-    """Attraction and repulsion between rows on a device; rows are in the order of their cells.
-
-    Attributes
-    ----------
-    order : int64 tensor of shape (k,)
-        Landmarks by cell.
-    masses : float32 tensor of shape (k,)
-        Masses of the rows, with sum 1.
-    """
+    """Attraction and repulsion between rows on a device; rows are in the order of their cells."""
 
     def __init__(self, order: Any, masses: Any, pairs: Attraction) -> None:
+        # The landmarks (k,) by cell, and their masses (k,) in this order, with sum 1.
         self.order, self.masses, self._pairs = order, masses, pairs
         self._units = masses.double() * 2.0**_BITS
         self._own = float(masses.double().square().sum())

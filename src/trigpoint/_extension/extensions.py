@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, LandmarkGraph, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport, ordinary_lengths
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, GraphNeighbors, ordinary_lengths
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -30,11 +30,11 @@ class FarPointsWarning(ParameterWarning):
 class GeodesicExtension:
     """Extension of Isomap by geodesics to all landmarks, which pass through landmarks near a point.
 
-    A support that follows the graph should leave out bridges, which the geodesics already include.
+    The support should leave out bridges, which the geodesics already include.
     Points far from every landmark get distant coordinates.
     """
 
-    support: LocalSupport
+    support: GraphNeighbors
     geodesics: np.ndarray  # (k, k), float64.
     components: np.ndarray  # (k, l), float64.
     # Mean squared geodesic from each landmark (k,), minus the overall mean.
@@ -57,7 +57,7 @@ class GeodesicExtension:
     @classmethod
     def prepare(
         cls,
-        support: LocalSupport,
+        support: GraphNeighbors,
         geodesics: np.ndarray,
         spectrum: Spectrum,
         bandwidths: np.ndarray,

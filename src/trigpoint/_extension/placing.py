@@ -60,26 +60,14 @@ class MapExtension:
     Distances and sums are computed point by point, from differences in a fixed order, so that a
     point has the same position in every block.
 
-    The local fits are computed at the first call, because many maps are only viewed.
-
-    Attributes
-    ----------
-    landmarks : ndarray of shape (k, c)
-        The projected landmarks, in the precision that projections are rounded to.
-    positions : float64 ndarray of shape (k, l)
-    projection : Projection or None
-        Principal components in which distances are measured.
-    residual : float
-        Largest distance of a fitted row from its projection.
-    n_threads : int or None
-        Threads for the first call; ``None`` for all cores.
+    What depends on all landmarks is computed at the first call: many maps are only looked at.
     """
 
-    landmarks: np.ndarray
-    positions: np.ndarray
-    projection: Projection | None = None
-    residual: float = 0.0
-    n_threads: int | None = None
+    landmarks: np.ndarray  # Projected (k, c), in the precision that projections are rounded to.
+    positions: np.ndarray  # Float64 (k, l).
+    projection: Projection | None = None  # Principal components in which distances are measured.
+    residual: float = 0.0  # Largest distance of a fitted row from its projection.
+    n_threads: int | None = None  # Threads for the first call; None for all cores.
 
     @cached_property
     def planes(self) -> "Planes":
@@ -121,29 +109,14 @@ class MapExtension:
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Local linear fits of a map at its landmarks.
+    """Local linear fits of a map at its landmarks, in float64."""
 
-    Attributes
-    ----------
-    landmarks : float64 ndarray of shape (k, c)
-    search : TreeSearch, ProductSearch or CellSearch
-        Search among the landmarks.
-    spacings : float64 ndarray of shape (k,)
-        Spacing of the map at each landmark.
-    slopes : float64 ndarray of shape (k, c, l)
-        Slopes of the map at each landmark, in the space where distances are measured.
-    offsets : float64 ndarray of shape (k, l)
-        Vector from the mean prediction for each landmark to its position.
-    bandwidths : float64 ndarray of shape (k,)
-        Distance from each landmark to the farthest one that its slope is fitted to.
-    """
-
-    landmarks: np.ndarray
-    search: TreeSearch | ProductSearch | CellSearch
-    spacings: np.ndarray
-    slopes: np.ndarray
-    offsets: np.ndarray
-    bandwidths: np.ndarray
+    landmarks: np.ndarray  # Projected (k, c).
+    search: TreeSearch | ProductSearch | CellSearch  # Among the landmarks.
+    spacings: np.ndarray  # Spacing (k,) of the map at each landmark.
+    slopes: np.ndarray  # Slopes (k, c, l), in the space where distances are measured.
+    offsets: np.ndarray  # Vector (k, l) from the mean prediction for a landmark to its position.
+    bandwidths: np.ndarray  # Distance (k,) to the last landmark that the slope is fitted to.
 
     @classmethod
     def of(cls, landmarks: np.ndarray, positions: np.ndarray, n_threads: int) -> "Planes":

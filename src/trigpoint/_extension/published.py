@@ -7,7 +7,6 @@ import numpy as np
 
 from trigpoint._common.records import Spectrum
 from trigpoint._extension.weighted import AllLandmarks
-from trigpoint._neighbors.nearest import centered
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
@@ -35,7 +34,7 @@ class PublishedExtension:
     def prepare(cls, landmarks: np.ndarray, sigma: float, spectrum: Spectrum) -> Self:
         """Prepare the extension from the landmarks (k, d) and one bandwidth."""
         k = len(landmarks)
-        support, ones = AllLandmarks(centered(landmarks), np.full(k, sigma)), np.ones((1, k))
+        support, ones = AllLandmarks.prepare(landmarks, np.full(k, sigma)), np.ones((1, k))
         blocks = row_blocks(k, block_rows(support.row_bytes))
         sums = np.concatenate([support.sums(landmarks[part], ones).sums for part in blocks])
         values = (spectrum.coordinates / spectrum.eigenvalues / np.sqrt(sums)).T
@@ -43,12 +42,10 @@ class PublishedExtension:
 
     @property
     def n_components(self) -> int:
-        """Number of coordinates, l."""
         return len(self.values) - 1
 
     @property
     def row_bytes(self) -> int:
-        """Maximum number of bytes per point of a block."""
         return self.support.row_bytes + 8 * len(self.values)
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,6 @@ from trigpoint._extension.weighted import (
     GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    NearestLandmarks,
 )
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
@@ -40,26 +39,16 @@ _Sums = Callable[[Any], tuple[Any, Any]]
 
 
 def on_device(extension: Extension, device: Any) -> "OnDevice":
-    """Prepare an extension of the host for rows on a device.
-
-    Parameters
-    ----------
-    extension : Extension
-        An extension of this package.
-    device : torch.device
-
-    Returns
-    -------
-    callable
-        Maps a tensor (b, d) of Euclidean rows on the device to their coordinates, a float64 tensor
-        (b, l), and to a boolean tensor (b,), true for rows far from every landmark. Not to be
-        called by several threads at once.
-    """
+    """Prepare an extension of this package for rows on a device."""
     return OnDevice(extension, device)
 
 
 class OnDevice:
-    """A prepared extension on a device; made by `on_device`."""
+    """A prepared extension on a device; made by `on_device`.
+
+    It maps a tensor (b, d) of Euclidean rows to their coordinates, a float64 tensor (b, l), and to
+    a boolean tensor (b,), true for rows far from every landmark. Threads must not share it.
+    """
 
     def __init__(self, extension: Any, device: Any) -> None:
         self.n_components = extension.n_components
@@ -140,8 +129,6 @@ def _weighted(
     """Return the function for weighted sums of values (l, k), and its numbers stored per row."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, search, device), 2 * search.k
-    if isinstance(support, NearestLandmarks):
-        return _nearest(support, values, search, device), 12 * max(support.n_neighbors, 4)
     assert isinstance(support, GraphNeighbors)
     width = BLENDED * int(np.diff(support.rows.starts).max())
     return _graph(support, values, search, device), 12 * width + search.k
@@ -209,24 +196,6 @@ def _all(support: AllLandmarks, values: np.ndarray, search: TorchSearch, device:
             widest = torch.maximum(_interpolated(bandwidths, nearest, near), bandwidths)
         weights, shifts = _shifted(squares * (-0.5 / (widest * widest)))
         return weights @ columns, shifts
-
-    return sums
-
-
-def _nearest(
-    support: NearestLandmarks, values: np.ndarray, search: TorchSearch, device: Any
-) -> _Sums:
-    import torch
-
-    bandwidths, there = to_device(support.bandwidths, device), to_device(values, device)
-    count = support.n_neighbors
-
-    def sums(X: Any) -> tuple[Any, Any]:
-        nearest, squares = search.nearest(X, max(count, BLENDED + 1))
-        own = _interpolated(bandwidths, nearest, squares)
-        nearest, squares = nearest[:, :count], squares[:, :count]
-        weights, shifts = _shifted(-0.5 * squares / torch.maximum(own, bandwidths[nearest]) ** 2)
-        return _by_weight(weights, nearest, there), shifts
 
     return sums
 
@@ -316,7 +285,6 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
     """Return the extension by shortest paths to all landmarks through those near the row."""
     import torch
 
-    support = extension.support
     geodesics, components, centering, horizons = (
         to_device(array, device)
         for array in (
@@ -326,15 +294,10 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
             extension.horizons,
         )
     )
-    rows = _PaddedRows(support, device) if isinstance(support, GraphNeighbors) else None
+    rows = _PaddedRows(extension.support, device)
 
     def starts(X: Any) -> Iterator[tuple[Any, Any, Any]]:
         """Yield shares (b,), lengths (b, width) and landmarks (b, width)."""
-        if rows is None:
-            assert isinstance(support, NearestLandmarks)
-            nearest, squares = search.nearest(X, support.n_neighbors)
-            yield X.new_ones(len(X)), squares.sqrt(), nearest
-            return
         nearest, shares, squares_to = _near(search, X)
         for part in range(nearest.shape[1]):
             columns, share = rows.columns[nearest[:, part]], shares[:, part]

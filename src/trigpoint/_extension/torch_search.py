@@ -35,16 +35,10 @@ _ROWS_PER_CELL = 2
 
 
 class TorchSearch:
-    """Search among landmarks on a device, for rows that are float64 tensors on it.
+    """Search among landmarks (k, d) on a device, for rows that are float64 tensors on it.
 
-    Parameters
-    ----------
-    landmarks : float64 ndarray of shape (k, d)
-    device : torch.device
-    n_bytes : int
-        Memory for temporaries.
-    in_cells : bool, default=False
-        Whether landmarks are searched in `TorchCells`: fast for very many, but may miss some.
+    Temporaries take up to `n_bytes`. With `in_cells`, landmarks are searched in `TorchCells`, which
+    is fast for very many, but may miss some.
     """
 
     def __init__(
@@ -171,10 +165,7 @@ class TorchSearch:
 class _Cells:
     """Cells of a grid; each lists the landmarks that may be nearest to a point inside it.
 
-    Attributes
-    ----------
-    lists : list of int32 tensors
-        For each number of `_LISTED`, as many ascending landmarks of every cell.
+    For each number of `_LISTED`, `lists` has as many ascending landmarks of every cell.
     """
 
     def __init__(self, search: TorchSearch, count: int) -> None:

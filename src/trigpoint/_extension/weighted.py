@@ -8,13 +8,11 @@ can be called on blocks in any order and from any thread or process.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Spectrum
 from trigpoint._neighbors.nearest import (
     Centered,
@@ -69,13 +67,6 @@ class Support(Protocol):
         """Return weighted sums of the landmarks' `values` (l, k) for each point of the block."""
 
 
-class LocalSupport(Support, Protocol):
-    """A support by landmarks near the point."""
-
-    def starts(self, X: Points) -> Iterator[Starts]:
-        """Yield paths from each point of the block to landmarks; shares of all parts sum to 1."""
-
-
 @dataclass(frozen=True, eq=False)
 class AllLandmarks:
     """Every landmark supports every point: the dense extension of the paper.
@@ -85,6 +76,11 @@ class AllLandmarks:
 
     landmarks: Centered
     bandwidths: np.ndarray
+
+    @classmethod
+    def prepare(cls, landmarks: np.ndarray, bandwidths: np.ndarray) -> "AllLandmarks":
+        """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
+        return cls(centered(landmarks), bandwidths)
 
     @property
     def row_bytes(self) -> int:
@@ -102,43 +98,6 @@ class AllLandmarks:
         shares = shepard_shares(squares, BLENDED)
         dense_weights(weights, nearest, shares, self.bandwidths, FAR_LOG_WEIGHT, shifts)
         return WeightedSums(rowwise_product(weights, values.T), shifts)
-
-
-@dataclass(frozen=True, eq=False)
-class NearestLandmarks:
-    """The nearest few landmarks support a point, weighted as in `AllLandmarks`."""
-
-    search: TreeSearch | ProductSearch
-    bandwidths: np.ndarray
-    n_neighbors: int
-
-    @classmethod
-    def prepare(
-        cls, landmarks: np.ndarray, bandwidths: np.ndarray, n_neighbors: int
-    ) -> "NearestLandmarks":
-        """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        count = max(n_neighbors, BLENDED + 1)
-        return cls(landmark_search(landmarks, count), bandwidths, n_neighbors)
-
-    @property
-    def row_bytes(self) -> int:
-        return 16 * max(self.n_neighbors, BLENDED + 1) + self.search.row_bytes
-
-    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._kernels.landmark_sums import nearest_sums, shepard_shares
-
-        k, b = len(self.bandwidths), X.shape[0]
-        nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, BLENDED + 1), k))
-        shares = shepard_shares(squares, BLENDED)
-        result = WeightedSums(np.empty((b, len(values))), np.empty(b))
-        squares = np.ascontiguousarray(squares[:, : self.n_neighbors])
-        nearest_sums(nearest, squares, shares, self.bandwidths, values, FAR_LOG_WEIGHT, *result)
-        return result
-
-    def starts(self, X: Points) -> Iterator[Starts]:
-        """Yield straight lines to the landmarks, in one part."""
-        nearest, squares = self.search.nearest(X, min(self.n_neighbors, len(self.bandwidths)))
-        yield Starts(np.ones(X.shape[0]), np.sqrt(squares), nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,25 +215,6 @@ def ordinary_lengths(graph: LandmarkGraph) -> csr_array:
     bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
     kept = ~np.isin(edges.row.astype(np.int64) * k + edges.col, bridges @ [k, 1])
     return csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=(k, k))
-
-
-def support_of(
-    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, graph: LandmarkGraph | None
-) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
-    """Return the support by the graph, all landmarks, or the given number of nearest ones."""
-    if extension == "graph":
-        assert graph is not None
-        return GraphNeighbors.prepare(landmarks, graph)
-    if not isinstance(extension, Integral):
-        return AllLandmarks(centered(landmarks), bandwidths)
-    k, extension = len(landmarks), int(extension)
-    if extension > k:
-        raise ParameterValueError(
-            f"extension={extension} is too large: choose extension <= {k} (there are {k} "
-            "landmarks)",
-            "extension",
-        )
-    return NearestLandmarks.prepare(landmarks, bandwidths, extension)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,26 +46,20 @@ _NO_BRIDGES = np.empty((0, 2), dtype=np.int64)
 class Graph(BaseEstimator, ABC):
     """Base class of graphs; `build` links landmarks and weights the edges.
 
-    A custom graph object needs only `build`; the other attributes tell the estimator what `build`
-    requires of the landmarks.
-
-    Attributes
-    ----------
-    needs_covariances : str or None
-        Kind of local covariances that `build` compares: ``"auto"``, ``"full"`` or ``"diag"``;
-        ``None`` if it compares none.
-    by_mass : bool
-        Whether `build` weights landmarks by the number of points that they represent.
+    A custom graph object only needs `build`; `needs_covariances` and `by_mass` tell the estimator
+    what `build` requires of the landmarks.
     """
 
     metric = "euclidean"
     covariance = "auto"
     bandwidth: float | None = None
     ridge = RIDGE
+    # Whether `build` weighs landmarks by the number of points that they represent.
     by_mass = False
 
     @property
     def needs_covariances(self) -> str | None:
+        """Kind of local covariances that `build` compares, or ``None`` if it compares none."""
         return self.covariance if self.metric == "bhattacharyya" else None
 
     def check_parameters(self) -> None:
@@ -78,18 +72,7 @@ class Graph(BaseEstimator, ABC):
 
     @abstractmethod
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
-        """Build the symmetric, connected graph of `landmarks`.
-
-        Parameters
-        ----------
-        landmarks : Landmarks
-            Landmarks, with covariances and masses if this graph requires them.
-        n_threads : int, default=1
-
-        Returns
-        -------
-        LandmarkGraph
-        """
+        """Build the symmetric, connected graph of landmarks with all that this graph requires."""
 
 
 class KNNGraph(Graph):

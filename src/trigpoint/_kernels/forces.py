@@ -24,23 +24,13 @@ class MassTree(NamedTuple):
     """A binary tree over points in Morton order, with nodes in depth-first order.
 
     A traversal proceeds to the next node, or skips all nodes below the current one.
-
-    Attributes
-    ----------
-    order : int64 ndarray of shape (n,)
-        The points; those of a node are contiguous.
-    starts, stops : int64 ndarray of shape (nodes,)
-        Range of each node's points in that order.
-    past : int64 ndarray of shape (nodes,)
-        The next node that is not below the given one.
-    values : float64 ndarray of shape (nodes, 5)
-        Center of mass, mass, and squared longest side of the box around the points of a node.
     """
 
-    order: np.ndarray
-    starts: np.ndarray
+    order: np.ndarray  # The points (n,); those of a node are contiguous.
+    starts: np.ndarray  # Range of each node's points in that order: first, and past the last.
     stops: np.ndarray
-    past: np.ndarray
+    past: np.ndarray  # The next node that is not below the given one.
+    # Center of mass, mass, and squared longest side of the box around the points: (nodes, 5).
     values: np.ndarray
 
 

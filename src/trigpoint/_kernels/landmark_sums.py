@@ -170,42 +170,6 @@ def measure(
 
 
 @compiled
-def nearest_sums(
-    nearest: np.ndarray,
-    squares: np.ndarray,
-    shares: np.ndarray,
-    bandwidths: np.ndarray,
-    values: np.ndarray,
-    far: float,
-    sums: np.ndarray,
-    shifts: np.ndarray,
-) -> None:
-    """Fill `sums` (b, l) with weighted sums of `values` (l, k) over nearest landmarks (b, count).
-
-    The bandwidth of a point is interpolated from the nearest landmarks by their `shares`
-    (b, parts). A point and a landmark use the larger of their bandwidths. See `graph_sums` for
-    `far` and `shifts`.
-    """
-    exponents = np.empty(squares.shape[1])
-    for i in range(len(squares)):
-        own = _interpolated(bandwidths, nearest, shares, i)
-        largest = -np.inf
-        for j in range(squares.shape[1]):
-            bandwidth = max(own, bandwidths[nearest[i, j]])
-            exponents[j] = squares[i, j] / (bandwidth * bandwidth) / -2.0
-            largest = max(largest, exponents[j])
-        shifts[i] = largest if largest < far else 0.0
-        sums[i] = 0.0
-        for j in range(squares.shape[1]):
-            # If infinitely far, only the nearest landmark, which comes first, has weight.
-            weight = 1.0 if j == 0 else 0.0
-            if largest > -np.inf:
-                weight = math.exp(exponents[j] - shifts[i])
-            for c in range(values.shape[0]):
-                sums[i, c] += weight * values[c, nearest[i, j]]
-
-
-@compiled
 def _interpolated(values: np.ndarray, nearest: np.ndarray, shares: np.ndarray, i: int) -> float:
     """Return the value of point `i`, interpolated between its nearest landmarks by shares."""
     total = 0.0

@@ -87,20 +87,11 @@ class Singles(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Points (n, d) grouped by the nearest of m centers.
+    """Points (n, d) grouped by the nearest of m centers."""
 
-    Attributes
-    ----------
-    centers : float32 ndarray of shape (m, d)
-    order : int64 ndarray of shape (n,)
-        Rows of the points, by cell.
-    starts : int64 ndarray of shape (m + 1,)
-        Ranges of the cells in that order.
-    """
-
-    centers: np.ndarray
-    order: np.ndarray
-    starts: np.ndarray
+    centers: np.ndarray  # Float32 (m, d).
+    order: np.ndarray  # Rows (n,) of the points, by cell.
+    starts: np.ndarray  # Ranges (m + 1,) of the cells in that order.
 
     @classmethod
     def of(cls, points: np.ndarray, rng: np.random.Generator, n_threads: int) -> "Cells":
@@ -168,16 +159,7 @@ def neighbors_of_all(
     """Return rows (n, m) of the other points that are nearest to each, in no particular order.
 
     Up to 15 columns or 1,500 points, neighbors are exact. Above, they are searched in nearby cells,
-    by one matrix product per cell.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    m : int
-        Number of neighbors, less than n.
-    rng : Generator
-        Draws the centers.
-    n_threads : int
+    by one matrix product per cell. `rng` draws the centers of the cells.
     """
     n = len(points)
     if points.shape[1] <= TREE_MAX_DIMENSION or n <= EXACT_ROWS:
@@ -220,21 +202,13 @@ def neighbors_of_all(
 
 @dataclass(frozen=True, eq=False)
 class CellSearch:
-    """Search for few nearest of many landmarks, with the same result for a query in any block.
+    """Search for few nearest of many landmarks, with the same result for a query in any block."""
 
-    Attributes
-    ----------
-    landmarks : ndarray of shape (k, d)
-    singles : Singles
-    cells : Cells
-    centers, grouped : float32 ndarrays of shape (d, m) and (d, k)
-        The centers, and the landmarks by cell, relative to its center; coordinates of one column
-        are contiguous.
-    """
-
-    landmarks: np.ndarray
+    landmarks: np.ndarray  # (k, d).
     singles: Singles
     cells: Cells
+    # Float32 centers (d, m), and landmarks (d, k) by cell, relative to its center; coordinates of
+    # one column are contiguous.
     centers: np.ndarray
     grouped: np.ndarray
 

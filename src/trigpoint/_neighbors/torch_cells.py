@@ -24,18 +24,9 @@ _GROUP = 16
 
 
 class TorchCells:
-    """Points on a device, grouped by the nearest of some centers.
+    """Points (n, d) on a device, grouped by the nearest of some centers, which `rng` draws.
 
-    Parameters
-    ----------
-    points : tensor of shape (n, d)
-    rng : Generator
-        Draws the centers.
-
-    Attributes
-    ----------
-    order : int64 tensor of shape (n,)
-        Rows of the points, by cell.
+    `order` (n,) holds the rows of the points, by cell.
     """
 
     def __init__(self, points: Any, rng: np.random.Generator) -> None:

@@ -16,13 +16,7 @@ _HEIGHT = 900
 
 
 class InlinePage:
-    """Report page displayed in notebooks.
-
-    Attributes
-    ----------
-    html : str
-        The whole page.
-    """
+    """Report page displayed in notebooks; `html` is the whole page."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -53,24 +47,9 @@ def write_report(
     force: bool = True,
     **options: Any,
 ) -> Path | InlinePage:
-    """Write an interactive page about a fitted embedding, in one HTML file.
+    """Write an interactive page about a fitted embedding to a file, or return it without a path.
 
-    Parameters
-    ----------
-    subject : Subject
-    path : path or None
-        File to write; ``None`` returns the page instead.
-    source : Source or None, default=None
-        Points to show; if None, only the landmarks are shown.
-    force : bool, default=True
-        Whether to replace an existing file.
-    **options
-        Passed to `gather`.
-
-    Returns
-    -------
-    Path or InlinePage
-        The written file, or the page.
+    Without a source, it shows the landmarks only. Further options are those of `gather`.
     """
     target = None if path is None else Path(path)
     if target is not None and target.exists():

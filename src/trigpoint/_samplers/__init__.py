@@ -9,8 +9,6 @@ from trigpoint._samplers.choice import CoincidingLandmarksWarning as CoincidingL
 from trigpoint._samplers.choice import draw_landmarks as draw_landmarks
 from trigpoint._samplers.choice import pool_for as pool_for
 from trigpoint._samplers.cholesky import RPCholesky as RPCholesky
-from trigpoint._samplers.curve import LandmarkCurve as LandmarkCurve
-from trigpoint._samplers.curve import landmark_curve as landmark_curve
 from trigpoint._samplers.efficient import EfficientDPP as EfficientDPP
 from trigpoint._samplers.exact import ExactDPP as ExactDPP
 from trigpoint._samplers.farthest import FarthestPoint as FarthestPoint

@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_count, check_dense
+from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import Report, one_blas_thread, thread_count
+from trigpoint._numerics.blocks import Report, one_blas_thread, sample_points, thread_count
 from trigpoint._numerics.gaussian import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
-# Default number of proposals per block. It does not depend on the number of landmarks, so that a
-# smaller draw is the beginning of a larger one.
+# Number of proposals decided together, independent of the number of landmarks so that a smaller
+# draw is the start of a larger one.
 _PROPOSALS = 512
 
 # Maximum number of points to compute the residual trace from.
@@ -36,11 +36,8 @@ class RPCholesky(Sampler):
     n_landmarks : int, default=100
         Number of landmarks, k, at most the numerical rank of the kernel.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the kernel. ``None`` takes twice the radius of a ball that holds n / k
-        points.
-    block_size : int or None, default=None
-        Number of points proposed at once, which affects speed but not the distribution. ``None``
-        takes 512.
+        Bandwidth sigma of the kernel. ``None`` takes twice the radius of the ball that holds a
+        landmark's share of the points, n / k of them.
     random_state, n_jobs
         As for `EfficientDPP`.
 
@@ -54,15 +51,11 @@ class RPCholesky(Sampler):
     bandwidth_ : float
         Bandwidth of the kernel.
     residual_trace_ : float
-        Mean residual of the points, from 0 to 1, which is the trace-norm error of the Nystrom
-        approximation from the landmarks, relative to the trace of the kernel. With more than 20,000
-        points, it is the mean over 20,000 random ones, with a relative standard error of about 1 %.
-    residual_traces_ : ndarray of shape (n_landmarks,)
-        Residual trace after each landmark; the last entry is `residual_trace_`.
+        Mean residual of the points, from 0 to 1: the trace-norm error of the Nystrom approximation
+        from these landmarks, relative to the trace of the kernel. With more than 20,000 points, it
+        is the mean over 20,000 drawn at random, with a relative standard error of about 1 %.
     n_proposals_ : int
         Number of proposals needed to draw the landmarks.
-    n_passes_ : int
-        Number of times that the residuals of all points were computed.
 
     See Also
     --------
@@ -117,13 +110,11 @@ class RPCholesky(Sampler):
         n_landmarks: int = 100,
         *,
         bandwidth: float | None = None,
-        block_size: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
-        self.block_size = block_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -131,43 +122,36 @@ class RPCholesky(Sampler):
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.points
-        n = X.shape[0]
-        k = check_n_landmarks(self.n_landmarks, n)
-        block_size = _PROPOSALS
-        if self.block_size is not None:
-            block_size = min(n, check_count("block_size", self.block_size))
+        k = check_n_landmarks(self.n_landmarks, X.shape[0])
         n_threads = thread_count(self.n_jobs)
         check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points run in parallel, so each product uses one thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
-            draw = PivotDraw(X, gaussian_of(self.bandwidth_), k, block_size, n_threads)
+            draw = PivotDraw(X, gaussian_of(self.bandwidth_), k, n_threads)
             while len(draw.rows) < k:
                 draw.next_block(rng)
                 report("landmarks", len(draw.rows), k)
-            self.residual_traces_ = _residual_traces(X, draw.factor, rng)
-        self.residual_trace_ = float(self.residual_traces_[-1])
-        self.n_proposals_, self.n_passes_ = draw.n_proposals, draw.n_passes
+            sample = sample_points(X, _TRACE_POINTS, rng)
+            self.residual_trace_ = max(float(draw.factor.residuals(sample).mean()), 0.0)
+        self.n_proposals_ = draw.n_proposals
         return Landmarks(take_rows(X, draw.rows), draw.rows)
 
 
 class PivotDraw:
     """Draw of `k` pivots in proportion to their residuals, with proposals from older residuals.
 
-    `rows` are the landmarks so far, and `factor` is the Cholesky factor of their kernel matrix.
-    `n_proposals` is the number of proposals decided, and `n_passes` the number of times that the
-    residuals of all points were computed.
+    The `rows` of the landmarks so far belong to the Cholesky `factor` of their kernel matrix, and
+    `n_proposals` were decided.
     """
 
-    def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
+    def __init__(self, X: Points, kernel: Kernel, k: int, n_threads: int) -> None:
         self.rows = np.empty(0, dtype=np.int64)
         self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
         self.n_proposals = 0
-        self.n_passes = 0
         self._X = X
         self._kernel = kernel
         self._k = k
-        self._block_size = block_size
         self._n_rejected = 0
         # None while all points are equally likely.
         self._weights: np.ndarray | None = None
@@ -203,11 +187,9 @@ class PivotDraw:
     def _propose(self, rng: np.random.Generator) -> np.ndarray:
         if self._weights is None:
             n = self._X.shape[0]
-            return np.minimum((rng.random(self._block_size) * n).astype(np.int64), n - 1)
+            return np.minimum((rng.random(_PROPOSALS) * n).astype(np.int64), n - 1)
         total = self._cumulative[-1]
-        drawn = np.searchsorted(
-            self._cumulative, rng.random(self._block_size) * total, side="right"
-        )
+        drawn = np.searchsorted(self._cumulative, rng.random(_PROPOSALS) * total, side="right")
         # Rounding may raise the largest target to the total.
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
@@ -223,7 +205,6 @@ class PivotDraw:
                 f"n_landmarks <= {n_drawn}, a smaller bandwidth or more distinct points",
                 "n_landmarks",
             )
-        self.n_passes += 1
         self._n_rejected = 0
 
 
@@ -251,14 +232,3 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
         accepted.append(i)
     places = np.array(accepted, dtype=np.int64)
     return places, np.tril(factor[: len(places), places].T)
-
-
-def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
-    """Return the mean residual of the points after each landmark."""
-    rows = np.arange(X.shape[0])
-    if len(rows) > _TRACE_POINTS:
-        rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))
-    explained = np.zeros(len(factor))
-    for columns in factor.column_parts(X, rows):
-        explained += np.einsum("ij,ij->i", columns, columns)
-    return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)

@@ -33,40 +33,25 @@ class ErrorEstimate:
     """
 
     def __init__(
-        self,
-        pool: Pool,
-        sampler: Sampler,
-        bandwidth: Any,
-        rng: np.random.Generator,
-        name: str = "bandwidth",
+        self, pool: Pool, sampler: Sampler, bandwidth: Any, rng: np.random.Generator
     ) -> None:
-        X, n = pool.points, pool.points.shape[0]
-        typical = min(_TYPICAL_LANDMARKS, n)
-        self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
+        X = pool.points
+        typical = min(_TYPICAL_LANDMARKS, X.shape[0])
+        self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, "kernel_bandwidth")
         self._seed = int(rng.integers(2**63))
-        self._everywhere = n <= _MEASURED
         self._measured = sample_points(X, _MEASURED, rng)
         self.points = sample_points(X, _DRAWN_FROM, rng)
-        self._n, self._sampler = pool.n, clone(sampler)
-        if getattr(sampler, "kernel_bandwidth", 0) is None:
-            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
+        self._n = pool.n
+        self._sampler = clone(sampler).set_params(kernel_bandwidth=self.bandwidth)
 
-    def __call__(self, count: int) -> tuple[float, float]:
-        """Return the relative trace error with `count` landmarks, and its standard error."""
-        # Use the same random stream for every count, to reduce random differences between errors.
+    def __call__(self, count: int) -> float:
+        """Return the relative trace error with `count` landmarks."""
+        # The same random stream for every count, so that errors differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         # Each count gets its own pool: an index built for one landmark is slow for a thousand.
         chosen = self._sampler.select(Pool(self.points, self._n))
         blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
-        variances = np.concatenate([variances for _, variances in blocks])
-        deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
-        return float(variances.mean()), deviation
-
-
-def distinct_points(X: np.ndarray, most: int) -> int:
-    """Return the number of distinct points, or `most` if there are more."""
-    rows = distinct_rows(X, most)
-    return most if rows is None else len(rows)
+        return float(np.concatenate([variances for _, variances in blocks]).mean())
 
 
 def count_landmarks(
@@ -80,10 +65,12 @@ def count_landmarks(
 
     Returns the number of landmarks and the bandwidth of the kernel whose error was measured.
     """
-    measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
-    last = distinct_points(measure.points, min(_LAST, len(measure.points)))
+    measure = ErrorEstimate(pool, sampler, bandwidth, rng)
+    last = min(_LAST, len(measure.points))
+    if (distinct := distinct_rows(measure.points, last)) is not None:
+        last = len(distinct)
     most = 1
-    while (error := measure(most)[0]) > tolerance:
+    while (error := measure(most)) > tolerance:
         if most == last:
             raise ParameterValueError(
                 f"tolerance={tolerance} is not reached with {last} landmarks, whose relative "
@@ -93,7 +80,7 @@ def count_landmarks(
                 "tolerance",
             )
         most = min(2 * most, last)
-    return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth
+    return _fewest(lambda count: measure(count) <= tolerance, most), measure.bandwidth
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> int:

@@ -8,9 +8,6 @@ from typing import Any
 
 from trigpoint._common.errors import DamagedFileError, ParameterError, ParameterValueError
 
-# What to pip install if it differs from the package name.
-_INSTALL = dict.fromkeys(("dask", "distributed"), "'dask[array]' distributed")
-
 
 def check_is_file(path: Path) -> None:
     """Reject a path that does not exist or is neither a file nor a folder."""
@@ -55,9 +52,7 @@ def require(module: str, task: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f"{task} needs {package}: pip install {_INSTALL.get(package, package)}", name=package
-        ) from error
+        raise ImportError(f"{task} needs {package}: pip install {package}", name=package) from error
 
 
 def is_from(thing: Any, package: str, *class_names: str) -> bool:

@@ -26,24 +26,12 @@ _ROUNDING = 1e-3
 
 
 class Space:
-    """Map from the user's rows to rows whose Euclidean distance is the chosen metric.
+    """A map from the user's rows to rows whose Euclidean distance is the chosen metric."""
 
-    Attributes
-    ----------
-    name : str
-        Value of the ``metric`` parameter.
-    takes_sparse : bool
-        Whether rows may be sparse; if so, they stay sparse.
-    takes_tensors : bool
-        Whether `to` is available.
-    learns : bool
-        Whether `fit` depends on the rows.
-    """
-
-    name: str
-    takes_sparse = False
-    takes_tensors = True
-    learns = False
+    name: str  # Value of the parameter `metric`.
+    takes_sparse = False  # Whether rows may be sparse; if so, they stay sparse.
+    takes_tensors = True  # Whether `to` is available.
+    learns = False  # Whether `fit` depends on the rows.
 
     def fit(self, rows: Points) -> Self:
         """Fit the map to the rows of the pool."""

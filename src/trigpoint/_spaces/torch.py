@@ -13,13 +13,8 @@ _SAFE_NORMS = 1e-150, 1e150
 def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
     """Scale the rows of a tensor to unit length; refuse rows of zeros.
 
-    Results have the bits of the host, unless a square root differs in its last bit.
-
-    Parameters
-    ----------
-    X : tensor of shape (b, d), float32 or float64
-    rows : int or ndarray of shape (b,), default=0
-        Number of the first row, or numbers of all rows, for the error message.
+    Results have the bits of the host, unless a square root differs in its last bit. `rows` is the
+    number of the first row, or numbers (b,) of all rows, for the error message.
     """
     import torch
 

@@ -1,7 +1,7 @@
 """Comparison of the neighborhoods of a sample in the data and in an embedding."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -30,29 +30,13 @@ _PCA_ROWS_PER_COLUMN = 2
 _BLOCK_BYTES = 2**22
 
 
-@dataclass(frozen=True)
-class Preserved:
-    """Preserved neighborhoods of a sample; see `Quality` for the fields."""
-
-    n_neighbors: int
-    n_wide: int
-    neighbors_kept: float
-    neighbors_kept_wide: float
-    pca_kept: float
-    pca_kept_wide: float
-    trustworthiness: float
-    continuity: float
-    dimension: float
-    distortion: np.ndarray
-
-
 def compare_neighborhoods(
     X: np.ndarray, Y: np.ndarray, n_queries: int, n_threads: int = 1
-) -> Preserved:
+) -> dict[str, Any]:
     """Compare the neighborhoods of the first `n_queries` points of a sample in `X` and `Y`.
 
-    The points `X` (r, d) must be in random order, because ties go to earlier points. `Y` (r, l) are
-    the coordinates of the points in the embedding.
+    The points `X` (r, d) are in random order, because ties go to earlier points, and `Y` (r, l) are
+    their coordinates in the embedding. The result has the names of the attributes of `Quality`.
 
     Notes
     -----
@@ -86,18 +70,18 @@ def compare_neighborhoods(
     kept, kept_wide, pca_kept, pca_kept_wide, intruders, missing, inverse = figures.T
     worst = near * (2 * r - 3 * near - 1) / 2
     inverse = inverse[np.isfinite(inverse)]
-    return Preserved(
-        near,
-        wide,
-        float(kept.mean()),
-        float(kept_wide.mean()),
-        float(pca_kept.mean()),
-        float(pca_kept_wide.mean()),
-        float(1 - intruders.mean() / worst),
-        float(1 - missing.mean() / worst),
-        float(1 / inverse.mean()) if len(inverse) and inverse.mean() > 0 else float("nan"),
-        distortion,
-    )
+    return {
+        "n_neighbors": near,
+        "n_wide": wide,
+        "neighbors_kept": float(kept.mean()),
+        "neighbors_kept_wide": float(kept_wide.mean()),
+        "pca_kept": float(pca_kept.mean()),
+        "pca_kept_wide": float(pca_kept_wide.mean()),
+        "trustworthiness": float(1 - intruders.mean() / worst),
+        "continuity": float(1 - missing.mean() / worst),
+        "dimension": float(1 / inverse.mean()) if inverse.sum() > 0 else float("nan"),
+        "distortion": distortion,
+    }
 
 
 def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:

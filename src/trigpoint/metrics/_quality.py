@@ -257,18 +257,8 @@ def assess(
 ) -> Quality:
     """Measure the quality of an embedding on a sample of points in random order.
 
-    Parameters
-    ----------
-    fitted : Fit
-    X, Y : ndarray of shape (r, d) and (r, l)
-        The sampled points, and their coordinates.
-    rows : int64 ndarray of shape (r,)
-        Row numbers of the sampled points.
-    n_points : int
-        Total number of points.
-    n_threads : int, default=1
-    edges : JudgedEdges or None, default=None
-        Edges of the landmark graph, if already classified.
+    The sampled points `X` (r, d) have coordinates `Y` (r, l) and row numbers `rows` (r,) among
+    `n_points`. `edges` are those of the landmark graph, if already classified.
     """
     if len(X) < LEAST_SAMPLE:
         raise ParameterValueError(
@@ -277,7 +267,6 @@ def assess(
             "sample",
         )
     n_queries = min(_QUERIES, len(X))
-    found = compare_neighborhoods(X, Y, n_queries, n_threads)
     graph = fitted.graph
     every_pair = graph is not None and is_complete(graph)
     if graph is not None and edges is None and not every_pair:
@@ -292,7 +281,7 @@ def assess(
         n_landmarks=len(fitted.landmarks.points),
         n_sampled=len(X),
         n_queries=n_queries,
-        **vars(found),
+        **compare_neighborhoods(X, Y, n_queries, n_threads),
         redundant=redundant_coordinates(Y),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,

@@ -11,6 +11,9 @@ from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint.metrics._checks import as_labels, as_matrix, check_same_length
 
+# Largest number of points from which coordinates are recovered.
+_RECOVERED_POINTS = 20_000
+
 
 def knn_accuracy(
     train: Any, train_labels: Any, test: Any, test_labels: Any, *, n_neighbors: int = 1
@@ -84,14 +87,14 @@ def coordinate_recovery(
     intrinsic: Any,
     *,
     n_neighbors: int = 10,
-    max_points: int = 20_000,
     random_state: Any = 0,
 ) -> np.ndarray:
     """Accuracy with which each intrinsic coordinate is predicted from the embedding.
 
-    Each half of the points predicts the intrinsic coordinates of the other half, as the mean over
-    nearest neighbors in the embedding. Bending or stretching the manifold does not lower the score;
-    only losing the coordinate does.
+    Each half of the points, or of a random sample of 20,000 if there are more, predicts the
+    intrinsic coordinates of the other half, as the mean over the nearest neighbors in the
+    embedding. Bending or stretching the manifold does not change the score; only losing the
+    coordinate does.
 
     Parameters
     ----------
@@ -101,8 +104,6 @@ def coordinate_recovery(
         True coordinates of the points on the manifold.
     n_neighbors : int, default=10
         Number of neighbors used for each prediction.
-    max_points : int, default=20,000
-        Maximum number of points. If there are more, a random sample of this size is used.
     random_state : None, int, RandomState or Generator, default=0
         Seed for sampling and for splitting into halves.
 
@@ -123,8 +124,7 @@ def coordinate_recovery(
     Y = as_matrix("embedding", embedding, column=True)
     u = as_matrix("intrinsic", intrinsic, column=True)
     check_same_length("embedding", Y, "intrinsic", u)
-    max_points = check_count("max_points", max_points, low=2)
-    chosen = as_generator(random_state).permutation(len(Y))[:max_points]
+    chosen = as_generator(random_state).permutation(len(Y))[:_RECOVERED_POINTS]
     half = len(chosen) // 2
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=half, why=f"half of the {len(chosen)} points compared"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, triu
 
-from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.checks import check_choice
 from trigpoint._common.palette import BLUE, VERMILLION
 from trigpoint._common.words import counted
 from trigpoint.plot._axes import (
@@ -20,17 +20,22 @@ from trigpoint.plot._cloud import RASTERIZED_FROM, draw_landmarks
 # Opacity of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)
 
+# Edges drawn, besides bridges.
+_MOST_EDGES = 20_000
+
 
 def graph(
     estimator: Any,
     *,
     on: str = "embedding",
     plane: tuple[int, int] = (0, 1),
-    max_edges: int = 20_000,
     ax: Any = None,
     title: str | None = None,
 ) -> Any:
     """Draw the landmark graph, with opacity by edge weight and bridges in a different color.
+
+    Of more than 20,000 edges, only the heaviest and the bridges are drawn, and a note below the
+    axes says so; ``layout="constrained"`` makes room for it in a figure of your own.
 
     Parameters
     ----------
@@ -41,10 +46,6 @@ def graph(
         visibly cross gaps.
     plane : (int, int), default=(0, 1)
         The columns to draw.
-    max_edges : int, default=20000
-        If there are more edges, only the heaviest are drawn, and a note below the axes says so. If
-        you pass `ax`, create its figure with ``layout="constrained"`` to make room for the note.
-        Bridges are always drawn.
     ax : matplotlib Axes or None, default=None
         Axes to draw in; ``None`` creates a new figure.
     title : str or None, default=None
@@ -65,7 +66,6 @@ def graph(
     True
     """
     check_choice("on", on, ("embedding", "points"))
-    check_count("max_edges", max_edges)
     check_estimator(
         "estimator", estimator, "graph_", "a fitted LaplacianEigenmaps, DiffusionMaps or Isomap"
     )
@@ -73,7 +73,7 @@ def graph(
     points = check_points(f"{attribute} of estimator", getattr(estimator, attribute), plane)
     edges, weights = _edges(estimator)
     ax = make_axes(ax)
-    _draw_edges(ax, points, edges, weights, max_edges)
+    _draw_edges(ax, points, edges, weights)
     if len(estimator.bridges_):
         label = counted(len(estimator.bridges_), "bridge")
         style = {"colors": VERMILLION, "linewidths": 1.8, "zorder": 2, "label": label}
@@ -99,17 +99,15 @@ def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     return edges[order], upper.data[order]
 
 
-def _draw_edges(
-    ax: Any, points: np.ndarray, edges: np.ndarray, weights: np.ndarray, max_edges: int
-) -> None:
+def _draw_edges(ax: Any, points: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> None:
     from matplotlib.colors import to_rgb
 
     n_edges = len(edges)
-    if n_edges > max_edges:
-        edges, weights = edges[-max_edges:], weights[-max_edges:]
+    if n_edges > _MOST_EDGES:
+        edges, weights = edges[-_MOST_EDGES:], weights[-_MOST_EDGES:]
         ax.annotate(
-            f"the heaviest {max_edges:,} of {n_edges:,} edges",
-            # Place the note below the axis label, because edges would cross it inside the axes.
+            f"the heaviest {_MOST_EDGES:,} of {n_edges:,} edges",
+            # Below the axis label, because edges would cross a note inside the axes.
             (0.5, 0),
             xycoords=ax.xaxis.label,
             xytext=(0, -2),

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.palette import BLUE, GRAY, VERMILLION
 from trigpoint.plot._axes import (
@@ -30,7 +29,6 @@ def landmarks(
     X: Any = None,
     *,
     covariances: bool | None = None,
-    n_std: float = 1.0,
     plane: tuple[int, int] = (0, 1),
     ax: Any = None,
     title: str | None = None,
@@ -43,9 +41,8 @@ def landmarks(
     X : array-like of shape (n, d) or None, default=None
         Points to draw behind the landmarks, as markers or, above 20,000 points, as a density.
     covariances : bool or None, default=None
-        Whether to draw ellipses of the local covariances; ``None`` draws them if available.
-    n_std : float, default=1.0
-        Semi-axes of the ellipses, in standard deviations.
+        Whether to draw ellipses of the local covariances, whose semi-axes are standard deviations;
+        ``None`` draws them if available.
     plane : (int, int), default=(0, 1)
         The columns to draw; full covariances are projected onto them.
     ax : matplotlib Axes or None, default=None
@@ -68,7 +65,6 @@ def landmarks(
     60
     """
     check_estimator("source", source, "landmarks_", "a fitted estimator or sampler")
-    n_std = check_positive("n_std", n_std)
     marks = check_points("landmarks_ of source", source.landmarks_, plane)
     behind = None if X is None else _background(X, source, plane)
     if covariances is None:
@@ -78,7 +74,7 @@ def landmarks(
     if behind is not None:
         draw_cloud(ax, behind, None, _light_greys(), plain=GRAY)
     if local is not None:
-        _draw_ellipses(ax, marks, local, n_std)
+        _draw_ellipses(ax, marks, local)
     draw_landmarks(ax, marks, VERMILLION)
     label_columns(ax, plane, source, title)
     return ax
@@ -118,14 +114,14 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     return variances[:, :, None] * np.eye(2)
 
 
-def _draw_ellipses(ax: Any, centers: np.ndarray, covariances: np.ndarray, n_std: float) -> None:
+def _draw_ellipses(ax: Any, centers: np.ndarray, covariances: np.ndarray) -> None:
     from matplotlib.collections import EllipseCollection
 
     variances, directions = np.linalg.eigh(covariances)
     # Rounding may make the variances of flat ellipses negative.
-    half_axes = n_std * np.sqrt(np.maximum(variances, 0))
+    half_axes = np.sqrt(np.maximum(variances, 0))
     x, y = directions[:, 0, 1], directions[:, 1, 1]
-    reach = n_std * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    reach = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     ends = np.concatenate([centers - reach, centers + reach])
     # Ellipses are more transparent the more they overlap.
     layers = max(1.0, np.pi * half_axes.prod(axis=1).sum() / np.ptp(ends, axis=0).prod())

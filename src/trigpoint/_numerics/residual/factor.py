@@ -56,25 +56,25 @@ class LandmarkFactor:
 
     def columns(self, X: np.ndarray) -> np.ndarray:
         """Return columns (t, n) of ``L^-1 K_JX`` for points X."""
-        return np.hstack(list(self.column_parts(X, np.arange(len(X)))))
+        return np.hstack(list(self._column_parts(X)))
 
-    def column_parts(self, X: Points, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the columns of some rows of X in parts, in order."""
+    def _column_parts(self, X: Points) -> Iterator[np.ndarray]:
+        """Yield the columns of points X in parts, in order."""
         column_bytes = 8 * (len(self) + X.shape[1])
         n_columns = max(_PART_COLUMNS, block_rows(column_bytes, _PART_BYTES))
         landmarks = self._landmarks[: len(self)]
 
         def solve(part: slice) -> np.ndarray:
-            points = take_rows(X, rows[part]).astype(np.float64, copy=False)
+            points = take_rows(X, np.arange(part.start, part.stop)).astype(np.float64, copy=False)
             return self.factor.solve(self._kernel(landmarks, points))
 
-        parts = list(row_blocks(len(rows), n_columns))
+        parts = list(row_blocks(X.shape[0], n_columns))
         yield from thread_map(solve, parts, min(self._n_threads, len(parts)))
 
     def residuals(self, X: Points) -> np.ndarray:
         """Return the diagonal of the residual (n,), for a kernel of diagonal 1."""
-        parts = self.column_parts(X, np.arange(X.shape[0]))
-        return 1.0 - np.concatenate([np.einsum("ij,ij->j", part, part) for part in parts])
+        squares = [np.einsum("ij,ij->j", part, part) for part in self._column_parts(X)]
+        return 1.0 - np.concatenate(squares)
 
 
 class TriangularFactor:
