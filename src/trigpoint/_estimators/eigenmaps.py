@@ -117,9 +117,11 @@ class MarkovEmbedding(GraphEmbedding):
                 "n_components",
             )
         points = fit.landmarks.points
-        support: Support = AllLandmarks.prepare(points, fit.graph.bandwidths)
+        support: Support
         if fit.extended_by == "graph":
             support = GraphNeighbors.prepare(points, fit.graph)
+        else:
+            support = AllLandmarks.prepare(points, fit.graph.bandwidths)
         # Factor of each landmark in the kernel.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None
