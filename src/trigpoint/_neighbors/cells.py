@@ -30,7 +30,8 @@ _SAMPLE = 1000
 _ROWS = 8192
 _QUERIES = 1024
 
-# Up to this many points or columns, neighbors are exact. In 9 columns, a tree is eight times slower.
+# Up to this many points or columns, neighbors are exact. In nine columns a tree takes eight times
+# as long as cells.
 EXACT_ROWS = 1500
 _EXACT_COLUMNS = 8
 
