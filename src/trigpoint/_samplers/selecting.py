@@ -16,23 +16,15 @@ from trigpoint._spaces import space_for
 
 @dataclass(frozen=True)
 class Selection:
-    """A subset of points, returned by `select`.
+    """A subset of points, returned by `select`."""
 
-    Attributes
-    ----------
-    indices : int64 ndarray of shape (k,) or None
-        Row numbers of the selected points, in the order in which they were drawn; ``None`` if the
-        sampler chose points that are not rows, such as cluster centers.
-    points : ndarray of shape (k, d)
-        The selected rows as they are in the data. Points that are not rows are given in the space
-        in which distances are measured.
-    n_points : int
-        Number of rows in the data.
-    """
-
+    # Row numbers (k,) of the selected points, in the order in which they were drawn; None if the
+    # sampler chose points that are not rows, such as cluster centers.
     indices: np.ndarray | None
+    # The selected rows (k, d) as they are in the data. Points that are not rows are given in the
+    # space in which distances are measured.
     points: np.ndarray
-    n_points: int
+    n_points: int  # Number of rows in the data.
 
     def __len__(self) -> int:
         return len(self.points)

@@ -49,17 +49,6 @@ class Source(ABC):
 
     `fit` and `transform` accept a source in place of an array. ``np.asarray`` reads all of it.
 
-    Attributes
-    ----------
-    name : str
-        Name used in messages.
-    path : Path or None
-        The file or folder that is read.
-    columns : Columns
-    n : int
-        Number of rows. Text files, and Dask collections with unknown chunk sizes, are read once to
-        count their rows.
-
     Examples
     --------
     >>> import numpy as np
@@ -76,7 +65,7 @@ class Source(ABC):
     # its rows, and `_values` turns the selection into an array, dense or sparse, of any numeric
     # type and memory order. This class converts and checks the values.
 
-    path: Path | None = None
+    path: Path | None = None  # The file or folder that is read.
 
     # PyTorch device of the rows, if they can be fitted there.
     device: Any = None

@@ -11,50 +11,25 @@ from trigpoint._common.words import html_table
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """Result of one of the compared methods.
+    """Result of one of the compared methods."""
 
-    Attributes
-    ----------
-    method : str
-        Name of the estimator.
-    estimator : estimator
-        Unfitted estimator with default parameters, except for the number of coordinates.
-    score : float
-        Agreement of neighborhoods in the embedding with those in the data.
-    coordinates : float64 ndarray of shape (r, l)
-        Coordinates of the compared points.
-    """
-
-    method: str
+    method: str  # Name of the estimator.
+    # Unfitted estimator with default parameters, except for the number of coordinates.
     estimator: BaseEstimator
-    score: float
-    coordinates: np.ndarray
+    score: float  # Agreement of neighborhoods in the embedding with those in the data.
+    coordinates: np.ndarray  # Coordinates (r, l) of the compared points, float64.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of `compare_methods` for several methods fitted to a sample of the points.
+    """Result of `compare_methods` for several methods fitted to a sample of the points."""
 
-    Attributes
-    ----------
-    attempts : tuple of Attempt
-        Results, best first.
-    failures : dict of str to str
-        Reasons why methods could not be fitted, by method.
-    pca_score : float
-        Score of PCA with as many components, on the same points.
-    rows : int64 ndarray of shape (r,)
-        Rows of the compared points.
-    n_fitted, n_points : int
-        Number of points that the methods were fitted to, and number of all points.
-    """
-
-    attempts: tuple[Attempt, ...]
-    failures: dict[str, str]
-    pca_score: float
-    rows: np.ndarray
-    n_fitted: int
-    n_points: int
+    attempts: tuple[Attempt, ...]  # Best first.
+    failures: dict[str, str]  # Reasons why methods could not be fitted, by method.
+    pca_score: float  # Score of PCA with as many components, on the same points.
+    rows: np.ndarray  # Rows (r,) of the compared points.
+    n_fitted: int  # Number of points that the methods were fitted to.
+    n_points: int  # Number of all points.
 
     @property
     def best(self) -> Any:

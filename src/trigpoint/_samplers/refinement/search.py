@@ -61,30 +61,15 @@ _CONVERGED_OF_FEW = 0.01
 
 @dataclass(frozen=True)
 class RefinementResult:
-    """Result of a refinement.
+    """Result of a refinement."""
 
-    Attributes
-    ----------
-    indices : int64 ndarray of shape (k,)
-        Row numbers of the landmarks, or the rows that they were moved from.
-    points : ndarray of shape (k, d)
-        Coordinates of the landmarks.
-    bandwidth : float
-        Bandwidth of the kernel.
-    errors : tuple of float
-        Relative trace error before each sweep and at the end, over the measured points.
-    n_exchanges : int
-        Number of exchanges.
-    is_local : bool
-        Whether exchanges were evaluated with nearby landmarks only.
-    """
-
-    indices: np.ndarray
-    points: np.ndarray
-    bandwidth: float
+    indices: np.ndarray  # Row numbers (k,) of the landmarks, or the rows they were moved from.
+    points: np.ndarray  # Coordinates (k, d) of the landmarks.
+    bandwidth: float  # Bandwidth of the kernel.
+    # Relative trace error before each sweep and at the end, over the measured points.
     errors: tuple[float, ...]
     n_exchanges: int
-    is_local: bool
+    is_local: bool  # Whether exchanges were evaluated with nearby landmarks only.
 
     def _repr_html_(self) -> str:
         rows = {
