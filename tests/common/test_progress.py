@@ -70,17 +70,6 @@ def test_a_bar_tells_the_stage_the_share_and_the_counts(terminal):
     assert re.fullmatch(r"landmarks: 100%\|.+\| 2,500 of 2,500 \[00:0\d\] *", terminal.kept()[0])
 
 
-def test_what_was_done_before_the_first_report_does_not_count_for_the_speed(terminal):
-    """Work that goes on where it stopped begins at 90 of 100, not at 90 in no time."""
-    display = progress_display(terminal)
-    display("table1", 90, 100)
-    assert terminal.drawn()[-1].endswith("| 90 of 100 [00:00<?]")
-    time.sleep(0.5)
-    display("table1", 91, 100)
-    remaining = terminal.drawn()[-1].rpartition("<")[2]
-    assert remaining >= "00:04]"
-
-
 @pytest.mark.parametrize("columns", [120, 80, 30, 0])
 def test_a_bar_fits_the_terminal_that_is_written_to(columns):
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")

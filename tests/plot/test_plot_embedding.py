@@ -102,23 +102,6 @@ def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
     assert len(legend_names(axes)) == len(drawn_colors(axes)) == 15
 
 
-@pytest.mark.parametrize(
-    ("color", "names"),
-    [
-        (["10", "9", "x", "9"], ["9", "10", "x"]),
-        ([True, False, True, True], ["False", "True"]),
-        (np.array([2.0, 1.0, 2.0, np.nan]), ["1", "2", "missing"]),
-        (np.array([b"a", b"\xff", None, b"a"], dtype=object), ["a", "\ufffd", "missing"]),
-        (np.array([10, "9", 10.5, None], dtype=object), ["9", "10", "10.5", "missing"]),
-        (pd.Categorical(["b", "a", None, "b"], ["b", "unused", "a"]), ["b", "a", "missing"]),
-    ],
-)
-def test_names_of_classes(color, names):
-    axes = plot.embedding(np.eye(4), color=color, categories=True)
-    assert legend_names(axes) == names
-    assert (to_rgb(GRAY) in drawn_colors(axes)) == ("missing" in names)
-
-
 def test_many_points_are_an_image_of_the_most_frequent_class():
     """Of three points in each of two columns, two are of one class."""
     x = np.repeat([0.0, 1.0], 15_000)
