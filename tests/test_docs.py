@@ -1,14 +1,10 @@
-"""The documentation: its code runs and prints what the pages say, and it leaves no name out.
-
-The example of a project on top of the library runs, too.
-"""
+"""The documentation: its code runs and prints what the pages say, and it leaves no name out."""
 
 import doctest
 import io
 import logging
 import pkgutil
 import re
-import runpy
 import shlex
 import sys
 from contextlib import redirect_stdout
@@ -304,15 +300,3 @@ def test_skeleton_of_an_estimator(rng):
     X = rng.normal(size=(800, 3))
     emb = kind(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
     assert np.isfinite(emb.transform(X)).all()
-
-
-def test_an_atlas_is_saved_and_looked_up(tmp_path):
-    Atlas = runpy.run_path(str(ROOT / "examples" / "atlas" / "atlas.py"))["Atlas"]
-    X, intrinsic = tp.datasets.make_swiss_roll(2000, random_state=0)
-    names = ["inner" if length < intrinsic[:, 0].mean() else "outer" for length in intrinsic[:, 0]]
-    atlas = Atlas.of(X, names, landmarks=100)
-    found = atlas.look_up(X)
-    right = sum(a == b for a, b in zip(found, names, strict=True))
-    assert right > 0.95 * len(X)
-    atlas.save(tmp_path)
-    assert Atlas.load(tmp_path).look_up(X[:50]) == found[:50]
