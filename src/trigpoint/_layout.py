@@ -65,7 +65,7 @@ _BITS = 20
 # Root mean square radius of the start, relative to the root of the number of landmarks, and its
 # limit. A tiny start would lose the global arrangement; from a huge one, neighbors would not meet.
 START_RADIUS = 0.3
-LARGEST_RADIUS = 50.0
+LARGEST_RADIUS = 15.0
 _FINISHED_RADIUS = 0.6
 # Standard deviation of noise at the start, relative to the radius.
 _JITTER = 1e-4
