@@ -63,9 +63,11 @@ _ANGLE = 0.7
 _BITS = 20
 
 # Root mean square radius of the start, relative to the root of the number of landmarks, and its
-# limit. A tiny start would lose the global arrangement; from a huge one, neighbors would not meet.
+# limits up to and above a local dimension. A tiny start would lose the global arrangement. From a
+# huge one, neighbors would not meet: the higher the dimension, the farther apart they start.
 START_RADIUS = 0.3
-LARGEST_RADIUS = 15.0
+_LARGEST_RADIUS, _LARGEST_OF_MANY = 50.0, 15.0
+_FEW_DIMENSIONS = 8.0
 _FINISHED_RADIUS = 0.6
 # Standard deviation of noise at the start, relative to the radius.
 _JITTER = 1e-4
@@ -192,17 +194,26 @@ def _clipped(points: Any, median: Any, longest: float) -> Any:
 
 
 def principal_start(
-    points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
+    points: np.ndarray,
+    masses: np.ndarray,
+    n_components: int,
+    rng: np.random.Generator,
+    dimension: float = 1.0,
 ) -> np.ndarray:
     """Return principal coordinates; a few far points change neither the axes nor the scale."""
     axes = PrincipalAxes.of(points, masses, n_components)
     with one_blas_thread():
         start = axes(points)
-    return scaled_start(start, masses, rng)
+    return scaled_start(start, masses, rng, dimension)
 
 
 def scaled_start(
-    start: np.ndarray, masses: np.ndarray, rng: np.random.Generator, *, finished: bool = False
+    start: np.ndarray,
+    masses: np.ndarray,
+    rng: np.random.Generator,
+    dimension: float = 1.0,
+    *,
+    finished: bool = False,
 ) -> np.ndarray:
     """Center positions (k, l), scale them to the size of a start, and add a little noise.
 
@@ -213,7 +224,8 @@ def scaled_start(
     around = start - np.average(start, axis=0, weights=masses)
     radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
     root = np.sqrt(len(start))
-    wanted = _FINISHED_RADIUS * root if finished else min(START_RADIUS * root, LARGEST_RADIUS)
+    largest = _LARGEST_RADIUS if dimension <= _FEW_DIMENSIONS else _LARGEST_OF_MANY
+    wanted = _FINISHED_RADIUS * root if finished else min(START_RADIUS * root, largest)
     around *= wanted / radius if radius > 0 else 0.0
     return np.asarray(around + _JITTER * wanted * rng.normal(size=around.shape))
 
