@@ -316,6 +316,14 @@ def test_starts_are_centered_and_scaled_by_the_masses(rng):
     assert len(np.unique(once, axis=0)) == 400
 
 
+@pytest.mark.parametrize(("dimension", "largest"), [(3.0, 50.0), (12.0, 15.0)])
+def test_large_starts_are_limited_by_the_local_dimension(dimension, largest, rng):
+    """Rows of a class that start far apart would end in islands."""
+    given, masses = rng.normal(size=(40_000, 2)), np.ones(40_000)
+    start = scaled_start(given, masses, rng, dimension)
+    assert np.sqrt(np.square(start).sum(axis=1).mean()) == pytest.approx(largest, rel=1e-3)
+
+
 def test_same_bits_with_any_number_of_threads(rng):
     points, masses = rng.normal(size=(3000, 20)), rng.integers(1, 20, size=3000).astype(float)
     start = principal_start(points, masses, 2, np.random.default_rng(0))
