@@ -255,7 +255,8 @@ def _as_given(landmarks: Any) -> np.ndarray:
     remedy = (
         "pass np.flatnonzero(landmarks)"
         if given.dtype == bool and given.ndim
-        else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of points"
+        else "pass a number, 'auto', 'all' (maps only), a sampler, a 1-D array of row numbers or a "
+        "2-D array of points"
     )
     raise ParameterTypeError(
         f"landmarks={short(landmarks)} is not understood: {remedy}", "landmarks"
