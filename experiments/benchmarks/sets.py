@@ -346,7 +346,8 @@ SETS = {
     "lidar": DataSet("LiDAR", "surfaces", partial(_array, "lidar_lonestar", "xyz"), 30_000),
     "vowels": DataSet("Vowels", "series", partial(_series, "JapaneseVowels"), 9_961),
     "segment": DataSet("Image segments", "tables", partial(_river, "segment.csv.zip"), 2_310),
-    # No rule or default was chosen on these.
+    # No rule or default was chosen on these, but their results were seen when the radius of the
+    # start was limited by the local dimension.
     "photographs": DataSet("Photographs", "images", partial(_made, _photos), 8_000, True),
     "cytometry": DataSet("Flow cytometry", "cells", _cytometry, 50_000, True),
     "rare": DataSet("Rare words", "words", partial(_words, 50_000, None), 20_000, True),
