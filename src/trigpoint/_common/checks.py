@@ -342,14 +342,16 @@ def refuse_non_finite(
     )
 
 
-def refuse_zero_rows(rows: np.ndarray, name: str) -> None:
-    """Raise an error if there are points at the origin, which have no direction.
+def refuse_zero_rows(
+    rows: np.ndarray, name: str, metric: str = "cosine", what: str = "only zeros"
+) -> None:
+    """Raise an error if there are points without a direction, such as rows of zeros.
 
-    `rows` are their row numbers.
+    `rows` are their row numbers, and `what` describes their values.
     """
     if len(rows):
         raise ParameterValueError(
-            f"{name} has only zeros in row {rows[0]}{_also_in(rows)}; the cosine metric is "
+            f"{name} has {what} in row {rows[0]}{_also_in(rows)}; the {metric} metric is "
             "undefined for such points: remove such rows or set metric='euclidean'",
             name,
         )

@@ -10,6 +10,16 @@ from trigpoint._common.checks import refuse_zero_rows
 _SAFE_NORMS = 1e-150, 1e150
 
 
+def mapped_on_host(space: Any, device: Any) -> Any:
+    """Return the map of a space for tensors on a device, computed on the host."""
+    import torch
+
+    def mapped(block: Any, rows: int | np.ndarray = 0) -> Any:
+        return torch.from_numpy(space(block.cpu().numpy(), rows)).to(device)
+
+    return mapped
+
+
 def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
     """Scale the rows of a tensor to unit length; refuse rows of zeros.
 

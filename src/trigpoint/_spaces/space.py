@@ -1,0 +1,114 @@
+"""Base class of spaces, and the space that leaves rows unchanged."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._neighbors.sparse import Points, dense_blocks
+
+
+class Space:
+    """A map from the user's rows to rows whose Euclidean distance is the chosen metric."""
+
+    name: str  # Value of the parameter `metric`.
+    takes_sparse = False  # Whether rows may be sparse; if so, they stay sparse.
+    takes_tensors = True  # Whether `to` is available.
+    keeps_columns = True  # Whether Euclidean column j is that of column j, scaled or transformed.
+    learns = False  # Whether `fit` depends on the rows.
+
+    def fit(self, rows: Points) -> Self:
+        """Fit the map to the rows of the pool."""
+        return self
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        """Return the Euclidean rows of a block, all of them finite.
+
+        `rows` identifies the rows of X in error messages: the number of the first row, or an array
+        with the numbers of all rows.
+        """
+        found, name = self._map(block, rows), f"X under metric={self.name!r}"
+        try:
+            if isinstance(found, np.ndarray):
+                refuse_non_finite(found, name, first_row=rows)
+            elif not np.isfinite(found.data.sum()):
+                for part in dense_blocks(found):
+                    numbers = rows[part] if np.ndim(rows) else rows + part.start
+                    refuse_non_finite(found[part].toarray(), name, first_row=numbers)
+            check_magnitude(found, name, may_be_tiny=True, rows=rows)
+        except ParameterValueError as error:
+            raise self._refused(error) from None
+        return found
+
+    def _refused(self, error: ParameterValueError) -> ParameterValueError:
+        """Return the error to raise for unusable Euclidean rows."""
+        return ParameterValueError(str(error), "metric")
+
+    def _map(self, block: Points, rows: Any) -> Points:
+        """Return the Euclidean rows of a block, which need not be finite."""
+        raise NotImplementedError
+
+    def in_units(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return values of some Euclidean columns in the units of the user's rows, if they differ.
+
+        `columns` are the numbers of the columns of `values`.
+        """
+        del columns
+        return values
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of Euclidean columns for rows with `n_columns` columns."""
+        return n_columns
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the fitted arrays to save in a model file."""
+        return {}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
+        """Restore a fitted space from `arrays`, or raise a `DamagedFileError`."""
+        del arrays, n_columns
+        return cls()
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        """Return the same map for tensors on a PyTorch device; by default, the host computes it."""
+        from trigpoint._spaces.torch import mapped_on_host
+
+        return mapped_on_host(self, device)
+
+
+def numbered(rows: Any, places: np.ndarray) -> np.ndarray:
+    """Convert positions in a block to row numbers of X; `rows` is that of `Space.__call__`."""
+    return np.asarray(rows[places] if np.ndim(rows) else rows + places)
+
+
+def refuse_values(bad: np.ndarray, block: np.ndarray, rows: Any, what: str) -> None:
+    """Raise an error about the first True in a mask (b, d) of values of a block.
+
+    `what` continues the message, after the value and its position, with the remedy.
+    """
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        number = numbered(rows, np.array([row]))[0]
+        raise ParameterValueError(
+            f"X has {block[row, column]:g} in row {number}, column {column}: {what}", "X"
+        )
+
+
+class Euclidean(Space):
+    """Identity, which leaves rows unchanged."""
+
+    name = "euclidean"
+    takes_sparse = True
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        return block
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        def unchanged(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return block
+
+        return unchanged
