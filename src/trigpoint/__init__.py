@@ -2,7 +2,7 @@
 
 import lazy_loader as _lazy
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 # Names are listed in `__init__.pyi`, for type checkers, and imported when first used: their
 # dependencies take a second or two to import.

@@ -188,8 +188,10 @@ def test_an_existing_file_is_kept_without_force(folder, capsys):
     assert (folder / "Y.npy").read_bytes() == b"precious"
     assert embed("--force") == 0
     assert np.load("Y.npy").shape == (2000, 2)
-    # Also if it is a link to itself.
-    (folder / "Y.npy").unlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need privileges on Windows")
+def test_a_link_to_itself_is_replaced_with_force(folder):
     (folder / "Y.npy").symlink_to("Y.npy")
     assert embed("--force") == 0
     assert np.load("Y.npy").shape == (2000, 2)

@@ -57,6 +57,7 @@ def test_file_systems_without_hard_links(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["y.npy"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("old", [False, True])
 def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
@@ -80,6 +81,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
     assert left[0].exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links need privileges on Windows")
 def test_planted_files_are_not_used(tmp_path, monkeypatch):
     """Whoever can create files in the folder cannot predict the name."""
     elsewhere = tmp_path / "elsewhere"
@@ -95,6 +97,7 @@ def test_planted_files_are_not_used(tmp_path, monkeypatch):
     assert planted.is_symlink()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has sticky folders")
 def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, monkeypatch):
     """It could lead to any file that we can write; links of our own are followed."""
     elsewhere = tmp_path / "elsewhere.npy"
@@ -156,6 +159,7 @@ def test_errors_of_the_system_name_the_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_what_is_not_a_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "y.npy")
     with pytest.raises(FileExistsError, match="is a pipe or a device"):

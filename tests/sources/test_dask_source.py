@@ -260,6 +260,7 @@ class LargeModel(Model):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 def test_workers_that_are_lost(workers, points, columns, tmp_path):
     """One after the other, while coordinates are computed: Dask computes the rest again."""
     import time
