@@ -48,6 +48,7 @@ html_favicon = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["trigpoint.css"]
+html_js_files = ["copy.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -56,7 +57,7 @@ html_theme_options = {
         "image_dark": "_static/logo.svg",
         "text": "trigpoint",
     },
-    "show_prev_next": False,
+    "show_prev_next": True,
     "show_toc_level": 2,
     "secondary_sidebar_items": {
         page: ["page-toc", "notebook"]
@@ -73,7 +74,7 @@ html_theme_options = {
 }
 # Pages without subpages have no sidebar.
 _ALONE = (
-    "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper "
+    "index install tutorial command-line gallery troubleshooting cite how-it-works paper "
     "promises architecture changelog genindex search"
 )
 html_sidebars = {page: [] for page in _ALONE.split()}

@@ -195,8 +195,8 @@ def test_pages_name_what_there_is():
         assert pkgutil.resolve_name(f"trigpoint.{name}") is not None
     page = (DOCS / "command-line.md").read_text()
     assert re.findall(r"```{command-help} (\w+)", page) == list(cli.COMMANDS)
-    shown = (DOCS / "gallery.md").read_text().split("```{gallery}\n")[1].split("```")[0]
-    assert set(shown.split()) == {script.stem for script in (DOCS / "gallery").glob("*.py")}
+    shown = re.findall(r"```{gallery}\n(.*?)```", (DOCS / "gallery.md").read_text(), re.DOTALL)
+    assert set(" ".join(shown).split()) == {script.stem for script in (DOCS / "gallery").glob("*.py")}
     linked = re.findall(r"^benchmarks/(\w+)$", (DOCS / "speed.md").read_text(), re.M)
     assert sorted(linked) == sorted(page.stem for page in (DOCS / "benchmarks").glob("*.md"))
     recipes = [DOCS / "recipes" / f"{name}.md" for name in RECIPES]
