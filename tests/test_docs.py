@@ -196,7 +196,9 @@ def test_pages_name_what_there_is():
     page = (DOCS / "command-line.md").read_text()
     assert re.findall(r"```{command-help} (\w+)", page) == list(cli.COMMANDS)
     shown = re.findall(r"```{gallery}\n(.*?)```", (DOCS / "gallery.md").read_text(), re.DOTALL)
-    assert set(" ".join(shown).split()) == {script.stem for script in (DOCS / "gallery").glob("*.py")}
+    assert set(" ".join(shown).split()) == {
+        script.stem for script in (DOCS / "gallery").glob("*.py")
+    }
     linked = re.findall(r"^benchmarks/(\w+)$", (DOCS / "speed.md").read_text(), re.M)
     assert sorted(linked) == sorted(page.stem for page in (DOCS / "benchmarks").glob("*.md"))
     recipes = [DOCS / "recipes" / f"{name}.md" for name in RECIPES]
