@@ -95,6 +95,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
+        source = source.under(space)
         run = Run(self.random_state, self.n_jobs, self.verbose)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
@@ -343,16 +344,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = validated(self, X, reset=False).matching(self.model_.columns)
         n, d = source.shape
         size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
-        rows = as_generator(random_state).choice(n, size, replace=False)
+        rows = source.draw(size, as_generator(random_state))
         order = np.argsort(rows)
         # Restore the random order, because the first rows are the queries.
         raw = source.take(rows[order])[np.argsort(order)]
         points = self.model_.space(raw, rows)
         points = points.toarray() if isinstance(points, csr_array) else points
         n_threads = thread_count(self.n_jobs)
-        coordinates, n_far = (
-            open_source(raw).matching(source.columns).map(self.model_, n_threads=n_threads)
-        )
+        read = open_source(raw)
+        read.columns = source.columns
+        coordinates, n_far = read.map(self.model_, n_threads=n_threads)
         if n_far:
             warn_of_far(n_far, size)
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)

@@ -261,8 +261,8 @@ def draw_pool(
     if size is None:
         copies = 1 if isinstance(space, Euclidean) else 2
         size = pool_size(n, k, copies * columns.count * columns.dtype.itemsize, per_landmark)
-    size = min(n, size)
-    rows = None if size == n else np.sort(rng.choice(n, size, replace=False))
+    all_rows = size >= n and isinstance(source.usable, int)
+    rows = None if all_rows else np.sort(source.draw(size, rng))
     if rows is not None and include is not None:
         rows = np.union1d(rows, include)
     return Pool(source.pooled(space, rows), n, rows, space, columns.count)

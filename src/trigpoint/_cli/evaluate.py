@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> Result:
     quality = model.quality(source, random_state=options.seed)
     rng = np.random.default_rng(options.seed)
     affordable = _SAMPLE_BYTES // (source.columns.count * source.dtype.itemsize)
-    rows = np.sort(rng.choice(n, min(n, _SAMPLE, max(affordable, 1)), replace=False))
+    rows = np.sort(source.draw(min(_SAMPLE, max(affordable, 1)), rng))
     subject = model._subject()
     projection = getattr(model.model_.extension, "projection", None)
     sample = subject.points(source, rows)

@@ -46,6 +46,18 @@ class Spectrum:
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
 
+@dataclass(frozen=True)
+class ColumnKind:
+    """What is known about a column of a table, from all of its rows."""
+
+    name: str
+    kind: str  # "number", "boolean", "date" (in days since 1970) or "category".
+    center: float = 0.0  # Median, which replaces gaps.
+    scale: float = 1.0  # Robust standard deviation.
+    levels: tuple[str, ...] = ()  # Distinct values of a category; its rows hold their positions.
+    gaps: int = 0  # Number of missing values.
+
+
 class Projection(NamedTuple):
     """Center (d,) and orthonormal directions (d, c), float64."""
 

@@ -18,6 +18,7 @@ from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import Pool
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
+from trigpoint._sources.opening import open_table
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
@@ -91,7 +92,7 @@ def compare_methods(
     why = "methods are compared for visualization"
     n_components = check_count("n_components", n_components, high=_MOST_COMPONENTS, why=why)
     space = space_for(metric)
-    source = open_source(X)
+    source = (open_table if space.takes_gaps else open_source)(X).under(space)
     n = source.n
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
@@ -151,8 +152,7 @@ def compare_methods(
 def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, Pool]:
     """Return the numbers of the rows that methods are fitted to, and these rows as a pool."""
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
-    size = min(source.n, COMPARED_ROWS, affordable)
-    rows = np.sort(run.rng.choice(source.n, size, replace=False))
+    rows = np.sort(source.draw(min(COMPARED_ROWS, affordable), run.rng))
     raw = source.take(rows)
     check_magnitude(raw, source.name)
     points = space.fit(raw)(raw, rows)

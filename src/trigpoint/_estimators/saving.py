@@ -7,7 +7,7 @@ which other programs can read. `model_arrays` converts a fit to arrays, and chec
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from trigpoint import _samplers as samplers
 from trigpoint._common.checks import check_count, check_path
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._common.records import Fit
+from trigpoint._common.records import ColumnKind, Fit
 from trigpoint._embedding import HOW_IT_RUNS, Embedding
 from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require, under
@@ -76,6 +76,8 @@ def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
             "count": model.columns.count,
             "dtype": model.columns.dtype.name,
             "sparse": model.columns.sparse,
+            "kinds": model.columns.kinds and [astuple(kind) for kind in model.columns.kinds],
+            "missing": model.columns.missing,
         },
         "trigpoint": version("trigpoint"),
     }
@@ -207,7 +209,25 @@ def _columns(described: dict[str, Any]) -> Columns:
     require(dtype in (np.float32, np.float64), "types")
     require(names is None or len(names) == count, "columns")
     names = None if names is None else tuple(str(name) for name in names)
-    return Columns(names, count, dtype, bool(described["sparse"]))
+    kinds = described.get("kinds")
+    kinds = None if kinds is None else tuple(_kind(*kind) for kind in kinds)
+    require(kinds is None or names == tuple(kind.name for kind in kinds), "columns")
+    missing = described.get("missing", "error")
+    require(missing in ("error", "median", "drop", "mark"), "columns")
+    return Columns(names, count, dtype, bool(described["sparse"]), kinds, missing)
+
+
+def _kind(
+    name: str, kind: str, center: float, scale: float, levels: list[str], gaps: int
+) -> ColumnKind:
+    found = ColumnKind(
+        str(name), kind, float(center), float(scale), tuple(map(str, levels)), int(gaps)
+    )
+    require(kind in ("number", "boolean", "date", "category"), "columns")
+    require(np.isfinite(found.center) and 0 < found.scale < np.inf, "columns")
+    require(bool(found.levels) == (kind == "category") and found.gaps >= 0, "columns")
+    require(len(set(found.levels)) == len(found.levels), "columns")
+    return found
 
 
 def _space(
@@ -219,7 +239,9 @@ def _space(
         if own and hasattr(given.given, "from_arrays"):
             given.given = given.given.from_arrays(own)
         return given
-    return SPACES[name].from_arrays(own, columns.count)
+    space = SPACES[name].from_arrays(own, columns.count)
+    space.describe(columns)
+    return space
 
 
 def _estimators() -> dict[str, Any]:

@@ -50,7 +50,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
     given = None if coordinates is None else _given(coordinates, n)
     row_bytes = columns.count * (1 if columns.sparse else columns.dtype.itemsize)
     size = min(n, size, max(1, _SAMPLE_BYTES // row_bytes))
-    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False)).astype(np.int64)
+    rows = np.sort(source.draw(size, np.random.default_rng(0))).astype(np.int64)
     points = subject.points(source, rows)
     landmarks = subject.fitted.landmarks.points
     distances, cells = _nearest_landmark(landmarks, points, subject.n_threads)

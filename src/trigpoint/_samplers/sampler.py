@@ -78,7 +78,8 @@ class Sampler(BaseEstimator, ABC):
         if source.columns.sparse and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source)
         rng = as_generator(self.random_state)
-        pool = self.pool_from(source, Euclidean(), rng)
+        space = Euclidean()
+        pool = self.pool_from(source.under(space), space, rng)
         chosen = self._select(pool, rng, silent)
         self.indices_ = None if chosen.indices is None else pool.numbers(chosen.indices)
         self.landmarks_ = chosen.points

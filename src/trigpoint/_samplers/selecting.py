@@ -11,6 +11,7 @@ from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._sources import open_source
+from trigpoint._sources.opening import open_table
 from trigpoint._spaces import space_for
 
 
@@ -74,7 +75,7 @@ def select(
     True
     """
     run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
-    source = open_source(X)
+    source = (open_table if space.takes_gaps else open_source)(X).under(space)
     try:
         pool = pool_for(sampler, source, space, run.rng)
         chosen = draw_landmarks(sampler, pool, run, fewest=1)

@@ -109,19 +109,31 @@ class ArrowSource(Source):
         refused = [
             f"column {shown[j]!r} of type {types[j][0]}" for j in self._chosen if j not in numeric
         ]
-        refuse_columns(name, refused, columns, shown, [shown[j] for j in numeric])
+        self._refused = name, refused, columns, shown, [shown[j] for j in numeric]
         dtypes = [
-            point_dtype(kind.to_pandas_dtype(), name) for j in self._chosen for kind in types[j]
+            point_dtype(kind.to_pandas_dtype(), name)
+            for j in self._chosen
+            for kind in (types[j] if j in numeric else [pyarrow.float64()])
         ]
         width = len(self._chosen)
         check_shape((1, width), name)
         picked = None if names is None else tuple(names[j] for j in self._chosen)
         super().__init__(name, Columns(picked, width, np.result_type(*dtypes)), n)
-        self._batches, self._labels = batches, [shown[j] for j in self._chosen]
+        self._batches, self.labels = batches, [shown[j] for j in self._chosen]
+
+    def check_numbers(self) -> None:
+        """Reject columns that are not numbers."""
+        refuse_columns(*self._refused)
+
+    def batches_of(
+        self, places: Sequence[int], rows: np.ndarray | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (first row, record batch) of some of the chosen columns; see `Batches`."""
+        at_once = min(BATCH_ROWS, block_rows(max(len(places), 1) * self.dtype.itemsize))
+        yield from self._batches([self._chosen[place] for place in places], at_once, rows)
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
-        at_once = min(BATCH_ROWS, block_rows(self.columns.count * self.dtype.itemsize))
-        yield from self._batches(self._chosen, at_once, rows)
+        yield from self.batches_of(range(self.columns.count), rows)
 
     def _cut(self, piece: Any, part: Any) -> Any:
         if isinstance(part, slice):
@@ -137,8 +149,9 @@ class ArrowSource(Source):
                     place = int(np.flatnonzero(np.asarray(column.is_null()))[0])
                     row = rows[place] if isinstance(rows, np.ndarray) else rows + place
                     raise ParameterValueError(
-                        f"column {self._labels[j]!r} of {self.name} has missing values, the first "
-                        f"in row {row}: fill them in, remove the rows or choose other columns",
+                        f"column {self.labels[j]!r} of {self.name} has missing values, the first "
+                        f"in row {row}: pass tp.open_source(X, missing='median') or "
+                        "missing='drop', or choose other columns",
                         "X",
                     )
                 values[:, j] = column.to_numpy(zero_copy_only=False)

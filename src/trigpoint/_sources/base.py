@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, vstack
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._common.records import ColumnKind
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, thread_map
@@ -42,6 +43,10 @@ class Columns:
     count: int
     dtype: np.dtype  # float32 or float64.
     sparse: bool = False  # Whether blocks are CSR arrays.
+    # For tables with columns of any kind, what the numbers mean, and what happens to missing
+    # values: "error", "median", "drop", or "mark" if the space replaces them.
+    kinds: tuple[ColumnKind, ...] | None = None
+    missing: str = "error"
 
 
 class Source(ABC):
@@ -104,6 +109,22 @@ class Source(ABC):
         """float32 or float64."""
         return self.columns.dtype
 
+    @property
+    def usable(self) -> int | np.ndarray:
+        """Number of rows or, if some have no coordinates, the numbers of the other rows."""
+        return self.n
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the numbers of at most `size` random rows, not sorted, that can be fitted."""
+        usable = self.usable
+        count = usable if isinstance(usable, int) else len(usable)
+        return rng.choice(usable, min(size, count), replace=False)
+
+    def under(self, space: Any) -> "Source":
+        """Return this source as a space takes it, and describe the columns to the space."""
+        space.describe(self.columns)
+        return self
+
     def array(self) -> np.ndarray | None:
         """Return all points as an array or memory map, with values unchecked.
 
@@ -158,6 +179,12 @@ class Source(ABC):
                 f"{listed_names(columns.names)}: pass these columns in this order, as in "
                 "tp.open_source(X, columns=model.feature_names_in_)",
                 "columns",
+            )
+        if any(kind.kind in ("category", "date") for kind in columns.kinds or ()):
+            raise ParameterValueError(
+                f"{self.name} is not a table with named columns, but the model was fitted to one "
+                "with categories or dates: pass a DataFrame or the path of a table",
+                "X",
             )
         matched = copy(self)
         matched.columns = columns
@@ -362,6 +389,8 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             block = np.ascontiguousarray(dense, dtype=columns.dtype)
             # The sum of finite values is nearly always finite, and needs no temporary array.
             finite = np.isfinite(block.sum())
+    if not finite and columns.missing in ("drop", "mark"):
+        finite = not np.isinf(block).any()
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
@@ -384,6 +413,12 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     """Apply a model to a block; return coordinates in the fitted precision, and the far count."""
+    if model.columns.missing == "drop" and (gone := np.isnan(as_dense(block)).any(axis=1)).any():
+        # These rows stay in the result, without coordinates, so that row numbers remain those of X.
+        result = np.full((len(block), model.n_components), np.nan, dtype=model.columns.dtype)
+        rows = np.flatnonzero(~gone)
+        result[rows], n_far = applied(model, block[rows], first) if len(rows) else (0.0, 0)
+        return result, n_far
     coordinates, far = model(block, first)
     coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -88,9 +88,9 @@ def refuse_columns(
         remedy = f"choose from {listed_names(numeric)}"
     elif len(numeric) <= _PASTED:
         chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
-        remedy = f"leave it out with tp.open_source(X, columns={chosen})"
+        remedy = f"choose metric='table', or leave it out with tp.open_source(X, columns={chosen})"
     else:
-        remedy = "choose others with tp.open_source(X, columns=[...])"
+        remedy = "choose metric='table', or other columns with tp.open_source(X, columns=[...])"
     raise ParameterValueError(f"{problem}: {remedy}", "X" if columns is None else "columns")
 
 

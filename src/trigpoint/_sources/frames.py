@@ -52,6 +52,23 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
     return ArraySource(values, name, None, list(frame.columns) if has_names else None)
 
 
+def arrow_source(frame: Any, chosen: Any) -> Any:
+    """Open a pandas data frame as an Arrow table; columns of several types become text."""
+    import pyarrow
+
+    columns = []
+    for j in range(frame.shape[1]):
+        values = frame.iloc[:, j]
+        try:
+            columns.append(pyarrow.array(values, from_pandas=True))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+            columns.append(pyarrow.array(values.map(str, na_action="ignore"), from_pandas=True))
+        except pyarrow.ArrowNotImplementedError:
+            columns.append(pyarrow.array(values.to_numpy(dtype=np.float64, na_value=np.nan)))
+    table = pyarrow.table(columns, names=list(map(str, frame.columns)))
+    return arrow.from_object(table, None, chosen, "DataFrame")
+
+
 def _number_type(column: Any) -> np.dtype | None:
     """Return the NumPy type in which a numeric column is read; None for other columns."""
     kind = column.dtype

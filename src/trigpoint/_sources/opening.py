@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from trigpoint._common.checks import refuse_non_numbers
+from trigpoint._common.checks import check_choice, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import Members, split_place
+from trigpoint._sources.choosing import Members, refuse_key, split_place
 from trigpoint._sources.problems import check_is_file, is_from
 
 
@@ -46,13 +46,18 @@ FORMATS = (
     Format("dask", (), "dask", ("Array", "DataFrame", "Series", "Bag", "Delayed", "FrameBase")),
     Format("torch", (), "torch", ("Tensor",)),
 )
+# Values of the parameter `missing`, besides None.
+MISSING = ("median", "drop")
+
 # Libraries whose objects scikit-learn does not validate.
 _OPENED = {known.package for known in FORMATS} - {"", "numpy", "pandas"}
 _FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
-def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Source:
+def open_source(
+    X: Any, *, key: str | None = None, columns: Any = None, missing: str | None = None
+) -> Source:
     """Open points for reading; only headers are read at first.
 
     Parameters
@@ -71,6 +76,11 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
         AnnData, it selects X.
     columns : str, int, sequence of them, or None
         Columns to read, in this order, by number or, if they have names, by name.
+    missing : {"median", "drop"} or None, default=None
+        What to do about missing values of a table (a DataFrame, Arrow table, Parquet or text file).
+        "median" replaces them by the median of the column, and ``metric="table"`` also compares
+        which values were missing; "drop" leaves out their rows, whose coordinates are NaN. A model
+        treats the missing values of other tables alike. ``None`` raises an error.
 
     Returns
     -------
@@ -96,6 +106,39 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     >>> source.shape, source.dtype
     ((3, 1), dtype('float64'))
     """
+    if missing is not None:
+        check_choice("missing", missing, MISSING)
+        return open_table(X, key=key, columns=columns, missing=missing)
+    source = _opened(X, key, columns)
+    if hasattr(source, "check_numbers"):
+        source.check_numbers()
+    return source
+
+
+def open_table(
+    X: Any, *, key: str | None = None, columns: Any = None, missing: str | None = None
+) -> Source:
+    """Open a table with columns of any kind; other points are opened as `open_source` does."""
+    if is_from(X, "pandas", "DataFrame"):
+        refuse_key(key, "DataFrame")
+        source: Any = Format("frames").load().arrow_source(X, columns)
+    else:
+        source = _opened(X, key, columns)
+    # pyarrow takes a moment to import, and arrays do not need it.
+    if hasattr(source, "check_numbers"):
+        from trigpoint._sources.mixed import TableSource
+
+        return TableSource(source, missing)
+    if missing is not None:
+        raise ParameterValueError(
+            f"{missing=} applies to tables, and {source.name} is not one: leave missing None, or "
+            "pass a DataFrame or the path of a table",
+            "missing",
+        )
+    return source
+
+
+def _opened(X: Any, key: str | None, columns: Any) -> Source:
     if key is not None and not isinstance(key, str):
         raise ParameterTypeError(f"key must be a name, got {key!r}", "key")
     if type(X) is np.ndarray and key is None:
@@ -128,9 +171,14 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     is_annotated, is_frame = hasattr(X, "obsm"), hasattr(X, "iloc")
     if reset and hasattr(estimator, "anndata_key_"):
         del estimator.anndata_key_
-    if is_place or is_annotated or library in _OPENED:
+    if reset:
+        metric = getattr(estimator, "metric", None)
+        as_table = isinstance(metric, str) and metric == "table"
+    else:
+        as_table = estimator.model_.columns.kinds is not None
+    if is_place or is_annotated or library in _OPENED or (as_table and (is_frame or not reset)):
         # AnnData holds several representations; open the one that the estimator was fitted on.
-        source = open_source(
+        source = (open_table if as_table else open_source)(
             X, key=getattr(estimator, "anndata_key_", None) if is_annotated else None
         )
         if reset:

@@ -148,7 +148,7 @@ class TextSource(ArrowSource):
         """Describe the first value of some columns that is not a number."""
         as_text = dict.fromkeys(columns, pyarrow.string())
         for first, batch in self.layout.batches(columns, as_text):
-            for label, column in zip(self._labels, batch.columns, strict=True):
+            for label, column in zip(self.labels, batch.columns, strict=True):
                 for row, value in enumerate(column.to_pylist(), first):
                     if value is not None and not is_number(value, self.layout.decimal):
                         return f"{value!r} in column {label!r}, row {row}"

@@ -162,7 +162,8 @@ def _arrow(
     with opened(partial, schema) as writer:
 
         def store(rows: np.ndarray) -> None:
-            columns = [np.ascontiguousarray(column) for column in rows.T]
+            # Rows without coordinates are NaN here and empty in the file.
+            columns = [pyarrow.array(column.copy(), from_pandas=True) for column in rows.T]
             writer.write_table(pyarrow.table(columns, schema=schema))
 
         yield store

@@ -11,6 +11,7 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._spaces.custom import UserSpace
 from trigpoint._spaces.directions import Correlation, Cosine, Hellinger
 from trigpoint._spaces.globe import Haversine
+from trigpoint._spaces.gower import Table
 from trigpoint._spaces.mismatch import Hamming
 from trigpoint._spaces.scales import Mahalanobis, Standardized
 from trigpoint._spaces.space import Euclidean, Space
@@ -20,7 +21,7 @@ SPACES: dict[str, type[Space]] = {
     for space in (
         *(Euclidean, Cosine, Correlation, Hellinger),
         *(Standardized, Mahalanobis),
-        *(Hamming, Haversine),
+        *(Hamming, Haversine, Table),
     )
 }
 

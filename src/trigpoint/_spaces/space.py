@@ -17,7 +17,19 @@ class Space:
     takes_sparse = False  # Whether rows may be sparse; if so, they stay sparse.
     takes_tensors = True  # Whether `to` is available.
     keeps_columns = True  # Whether Euclidean column j is that of column j, scaled or transformed.
+    takes_gaps = False  # Whether missing values of tables are passed as NaN.
     learns = False  # Whether `fit` depends on the rows.
+
+    def describe(self, columns: Any) -> None:
+        """Learn what the columns of a table hold, or refuse them; called before `fit`."""
+        for kind in columns.kinds or ():
+            if kind.kind in ("category", "date"):
+                what = "categories" if kind.kind == "category" else "dates"
+                raise ParameterValueError(
+                    f"column {kind.name!r} holds {what}, which metric={self.name!r} does not "
+                    "compare: choose metric='table', or leave the column out with columns=[...]",
+                    "metric",
+                )
 
     def fit(self, rows: Points) -> Self:
         """Fit the map to the rows of the pool."""

@@ -1,0 +1,281 @@
+"""Tables with numbers, categories, booleans, dates and missing values.
+
+A column that is not numeric is read as numbers: a category as the position of its level, a boolean
+as 0 or 1, and a date as days since 1970. `Columns.kinds` describes what the numbers mean. Levels,
+medians and scales are found in a pass over all rows when they are first needed. A model stores
+them, so that other tables are read with the levels of the fitted one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.labels import natural_order
+from trigpoint._common.records import ColumnKind
+from trigpoint._common.words import counted
+from trigpoint._numerics.robust import center_and_scale
+from trigpoint._sources.arrow import ArrowSource
+from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.choosing import listed_names
+
+# A column of text is a category if it has at most this many distinct values, and unless most values
+# are different and there are more than a few.
+MOST_LEVELS, _FEW_LEVELS = 100, 10
+
+# Medians and scales are computed from all rows or, above this number, from every second, fourth,
+# ... row.
+_MEASURED_ROWS = 2**18
+
+# Code of a category that is not one of the levels.
+UNSEEN = -1.0
+
+_MICROSECONDS_PER_DAY = 86_400e6
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one pass over all rows of a table found."""
+
+    n: int  # Number of rows.
+    kinds: tuple[ColumnKind, ...]
+    left_out: dict[str, str]  # Columns that are not used, and why.
+    gaps: np.ndarray  # Ascending numbers of the rows with missing values in the columns used.
+
+
+class TableSource(Source):
+    """Rows of a table with columns of any kind; `table` reads all columns of interest."""
+
+    def __init__(self, table: ArrowSource, missing: str | None) -> None:
+        self.name, self.path = table.name, table.path
+        self._table, self._missing = table, missing or "error"
+        labels = table.labels
+        if twice := [name for name, times in Counter(labels).items() if times > 1]:
+            raise ParameterValueError(
+                f"{self.name} has several columns named {twice[0]!r}: rename them", "X"
+            )
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Kinds, levels, medians, scales and gaps of all columns, from one pass over all rows."""
+        return _summarized(self._table)
+
+    @cached_property
+    def columns(self) -> Columns:  # type: ignore[override]  # An attribute of other sources.
+        """Kinds of the columns that are used; `matching` replaces them by those of a model."""
+        kinds = self.summary.kinds
+        if not kinds:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.summary.left_out.items())
+            raise ParameterValueError(f"{self.name} has no column to compare ({reasons})", "X")
+        if self._missing == "error" and (gaps := [kind for kind in kinds if kind.gaps]):
+            raise ParameterValueError(
+                f"column {gaps[0].name!r} of {self.name} has {gaps[0].gaps:,} missing values"
+                f"{_others(len(gaps) - 1)}, the first in row {self.summary.gaps[0]}: pass "
+                "tp.open_source(X, missing='median') to fill them in, or missing='drop' to leave "
+                "out these rows",
+                "X",
+            )
+        if self._missing != "median":
+            kinds = tuple(replace(kind, gaps=0) for kind in kinds)
+        names = tuple(kind.name for kind in kinds)
+        return Columns(names, len(kinds), np.dtype(np.float64), False, kinds, self._missing)
+
+    @property
+    def usable(self) -> int | np.ndarray:
+        if self.columns.missing != "drop" or not len(self.summary.gaps):
+            return self.n
+        return np.setdiff1d(np.arange(self.n), self.summary.gaps, assume_unique=True)
+
+    def under(self, space: Any) -> Source:
+        space.describe(self.columns)
+        if not space.takes_gaps or self.columns.missing != "median":
+            return self
+        marked = copy(self)
+        marked.columns = replace(self.columns, missing="mark")
+        return marked
+
+    def matching(self, columns: Columns) -> Source:
+        """Return this source with the kinds and levels of fitted columns, found by name."""
+        if columns.kinds is None:
+            # The model was fitted to numbers alone.
+            numbers = super().matching(columns)
+            own = self.columns
+            numbers.columns = replace(columns, kinds=own.kinds, missing=own.missing)
+            return numbers
+        known = self._table.labels
+        if absent := [kind.name for kind in columns.kinds if kind.name not in known]:
+            raise ParameterValueError(
+                f"{self.name} has no column {absent[0]!r}, which the model was fitted to: add it; "
+                f"the columns are {listed_names(known)}",
+                "columns",
+            )
+        matched = copy(self)
+        matched.__dict__.pop("summary", None)
+        matched.columns = columns
+        return matched
+
+    def _counted(self) -> int:
+        return self.summary.n if "summary" in self.__dict__ else self._table.n
+
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
+        assert self.columns.kinds is not None
+        places = [self._table.labels.index(kind.name) for kind in self.columns.kinds]
+        yield from self._table.batches_of(places, rows)
+
+    def _cut(self, piece: Any, part: Any) -> Any:
+        return self._table._cut(piece, part)
+
+    def _values(self, piece: Any, rows: int | np.ndarray) -> np.ndarray:
+        kinds = self.columns.kinds
+        assert kinds is not None
+        values = np.empty((piece.num_rows, len(kinds)))
+        for j, (kind, column) in enumerate(zip(kinds, piece.columns, strict=True)):
+            values[:, j] = _encoded(column, kind, self.name)
+            if kind.kind != "category" and self.columns.missing == "median":
+                values[np.isnan(values[:, j]), j] = kind.center
+        return values
+
+
+def _others(count: int) -> str:
+    return f" (and {counted(count, 'other column')} also)" if count else ""
+
+
+def _encoded(column: Any, kind: ColumnKind, source: str) -> np.ndarray:
+    """Return the values of a column as float64, with NaN for missing values."""
+    try:
+        if kind.kind == "category":
+            text = _as_text(column)
+            levels = pyarrow.array(kind.levels, pyarrow.string())
+            found = pyarrow.compute.index_in(text, levels).to_numpy(zero_copy_only=False)
+            codes = np.where(np.isnan(found.astype(np.float64)), UNSEEN, found)
+            codes[np.asarray(text.is_null())] = np.nan
+            return np.asarray(codes, dtype=np.float64)
+        if kind.kind == "date":
+            if not _is_date(column.type):
+                column = _plain(column).cast(pyarrow.timestamp("us"))
+            moments = column.cast(pyarrow.timestamp("us", getattr(column.type, "tz", None)))
+            days = moments.cast(pyarrow.int64()).cast(pyarrow.float64(), safe=False)
+            return np.asarray(days.to_numpy(zero_copy_only=False) / _MICROSECONDS_PER_DAY)
+        numbers = column.cast(pyarrow.float64(), safe=False)
+    except pyarrow.ArrowInvalid as error:
+        raise ParameterValueError(
+            f"column {kind.name!r} of {source} was fitted as a {kind.kind} and has other values "
+            f"({error}): correct them",
+            "X",
+        ) from error
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _plain(column: Any) -> Any:
+    return pyarrow.compute.utf8_trim_whitespace(column.cast(pyarrow.string()))
+
+
+def _as_text(column: Any) -> Any:
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pyarrow.string())
+
+
+def _is_date(kind: Any) -> bool:
+    return bool(pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind))
+
+
+@dataclass
+class _Seen:
+    """What was seen of a column so far."""
+
+    name: str
+    kind: str = ""  # As in `ColumnKind`; "other" for values that are not compared.
+    gaps: int = 0
+    levels: Counter[str] = field(default_factory=Counter)
+    values: list[np.ndarray] = field(default_factory=list)  # Some of the numbers.
+    type: Any = None
+
+    def add(self, column: Any, first: int, stride: int) -> np.ndarray:
+        """Add the values of a batch; return which are missing."""
+        if not self.kind or self.kind == "empty":
+            self.kind, self.type = _kind_of(column), column.type
+        if self.kind in ("category", "empty", "other"):
+            gone = np.asarray(column.is_null())
+            if self.kind == "category" and len(self.levels) <= 2 * MOST_LEVELS:
+                for pair in _as_text(column).value_counts().to_pylist():
+                    if pair["values"] is not None:
+                        self.levels[pair["values"]] += pair["counts"]
+        else:
+            values = _encoded(column, ColumnKind(self.name, self.kind), "the table")
+            gone = np.isnan(values)
+            self.values.append(values[-first % stride :: stride])
+        self.gaps += int(gone.sum())
+        return np.asarray(gone)
+
+    def result(self, n: int) -> ColumnKind | str:
+        """Return what is known about the column, or why it is left out."""
+        n_levels, present = len(self.levels), n - self.gaps
+        if self.kind == "empty" or not present:
+            return "no values"
+        if self.kind == "other":
+            return f"values of type {self.type}"
+        if self.kind == "category":
+            if n_levels > MOST_LEVELS or _FEW_LEVELS < n_levels > present / 2:
+                most = f"more than {MOST_LEVELS}" if n_levels > MOST_LEVELS else f"{n_levels:,}"
+                return f"{most} different texts"
+            levels = tuple(sorted(self.levels, key=natural_order))
+            return ColumnKind(self.name, "category", levels=levels, gaps=self.gaps)
+        center, scale = center_and_scale(np.concatenate(self.values))
+        if self.kind == "boolean":
+            scale = 1.0
+        return ColumnKind(self.name, self.kind, center, scale, gaps=self.gaps)
+
+
+def _kind_of(column: Any) -> str:
+    kind, types = column.type, pyarrow.types
+    if column.null_count == len(column):
+        return "empty" if len(column) else ""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        return "category" if not types.is_nested(kind) else "other"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if _is_date(kind):
+        return "date"
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return "other"
+    try:
+        _plain(column).cast(pyarrow.timestamp("us"))
+    except pyarrow.ArrowInvalid:
+        return "category"
+    return "date"
+
+
+def _summarized(table: ArrowSource) -> Summary:
+    seen = [_Seen(name) for name in table.labels]
+    n, stride, gaps = 0, 1, []
+    for first, batch in table.batches_of(list(range(len(seen))), None):
+        n = first + batch.num_rows
+        gone = np.column_stack(
+            [of.add(column, first, stride) for of, column in zip(seen, batch.columns, strict=True)]
+        )
+        some = np.flatnonzero(gone.any(axis=1))
+        gaps.append((first + some, gone[some]))
+        while n > _MEASURED_ROWS * stride:
+            stride *= 2
+            for of in seen:
+                of.values = [np.concatenate(of.values)[::2]] if of.values else []
+    results = [of.result(n) for of in seen]
+    used = np.array([isinstance(result, ColumnKind) for result in results])
+    rows = [some[gone[:, used].any(axis=1)] for some, gone in gaps]
+    return Summary(
+        n,
+        tuple(result for result in results if isinstance(result, ColumnKind)),
+        {of.name: why for of, why in zip(seen, results, strict=True) if isinstance(why, str)},
+        np.concatenate(rows) if rows else np.empty(0, dtype=np.int64),
+    )
