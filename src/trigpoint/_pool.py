@@ -23,7 +23,7 @@ from trigpoint._numerics.blocks import (
 from trigpoint._spaces import Euclidean, Space
 
 # Number of rows of a pool, as a minimum and per landmark. With 64 rows per landmark, results are
-# measurably as good as with all rows; with 16, nearly so. See docs/design/2026-11-pool.md.
+# measurably as good as with all rows; with 16, nearly so. See docs/design/decisions.md.
 LEAST_ROWS = 2**17
 ROWS_PER_LANDMARK = 64
 _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
