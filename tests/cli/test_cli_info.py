@@ -71,11 +71,17 @@ def test_a_table_with_text(folder, capsys, name):
     values = result(capsys, "info", name)
     kinds = {"east": "number", "north": "number", "up": "number", "name": "text", "day": "date"}
     assert values["column_kinds"] == kinds
-    assert (values["rows"], values["columns"]) == (2000, 3)
+    assert (values["rows"], values["columns"]) == (2000, 4)
+    compared = values["columns_compared"]
+    assert compared["day"] == "dates around 2022-09-26, in units of 547 days"
+    assert compared["name"] == "left out: always point"
     embedding = name.replace(".", "_embedding.")
-    assert values["next"] == f"trigpoint embed {name} -o {embedding} --report t.html"
-    frame[["name", "day"]].to_csv("words.csv", index=False)
-    assert "no column holds numbers" in result(capsys, "info", "words.csv")["problem"]
+    command = f"trigpoint embed {name} -o {embedding} --report t.html"
+    assert values["next"] == f"{command} --metric table"
+    frame["word"] = [f"word {row}" for row in range(2000)]
+    frame[["name", "word"]].to_csv("words.csv", index=False)
+    problem = result(capsys, "info", "words.csv")["problem"]
+    assert "no column to compare (name: always point; word: more than 100 different" in problem
 
 
 def save_cells(path, rng):
@@ -121,14 +127,15 @@ def test_the_suggested_command_runs(folder, capsys, rng):
         lines.append(f"tree {row},{('oak', 'elm')[row % 2]},2001-01-{row % 28 + 1:02},{numbers}")
     (folder / "my trees.csv").write_text("\n".join(lines))
     command = result(capsys, "info", "my trees.csv")["next"]
-    assert command.endswith("--report 'my trees.html' --color species")
+    assert command.endswith("--report 'my trees.html' --metric table --color species")
     assert main([*shlex.split(command)[1:], "--method", "laplacian"]) == 0
-    said = capsys.readouterr().err.splitlines()[0]
-    assert said == (
-        "trigpoint: points are the columns height, width; left out: name (text), species (text), "
-        "planted (date)"
-    )
+    said = capsys.readouterr().err
+    assert "name     left out: 60 different texts" in said
+    assert "species  2 categories: elm, oak" in said
+    assert "species colors the map and is also embedded; --drop species leaves it out" in said
     assert (folder / "my trees.html").exists()
+    assert main([*shlex.split(command)[1:-4], "--drop", "species", "--force", "-k", "20"]) == 0
+    assert "species " not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

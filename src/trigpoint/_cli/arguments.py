@@ -72,7 +72,9 @@ def _add_embed(commands: _Commands) -> None:
         "Coordinates are written block by block; the file appears only when complete.",
     )
     _add_input(parser)
+    _add_drop(parser)
     _add_output(parser, _OUTPUT)
+    _add_keep(parser)
     _add_selection(parser, fewest=2, words=("auto", "all"))
     _add_device(parser)
     add = parser.add_argument
@@ -147,6 +149,7 @@ def _add_select(commands: _Commands) -> None:
         """,
     )
     _add_input(parser, columns="columns to compare, by name or number")
+    _add_drop(parser)
     _add_output(
         parser,
         "the chosen rows: .npy, .csv or .parquet; for text also .tsv and .txt",
@@ -176,6 +179,7 @@ def _add_transform(commands: _Commands) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help=_MODEL)
     _add_input(parser)
     _add_output(parser, _OUTPUT)
+    _add_keep(parser)
     _add_jobs(parser)
     _add_device(parser)
 
@@ -214,6 +218,7 @@ def _add_info(commands: _Commands) -> None:
         """,
     )
     _add_input(parser, "points, or a model written by --save")
+    _add_drop(parser)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -287,6 +292,16 @@ def _add_input(
     parser.add_argument("--columns", type=names, metavar="A,B,...", help=columns)
 
 
+def _add_drop(parser: argparse.ArgumentParser) -> None:
+    help = "columns of a table to leave out of the comparison"
+    parser.add_argument("--drop", type=names, metavar="A,B,...", help=help)
+
+
+def _add_keep(parser: argparse.ArgumentParser) -> None:
+    help = "columns of a table to copy to the output, such as ids; for .csv and .parquet"
+    parser.add_argument("--keep", type=names, metavar="A,B,...", help=help)
+
+
 def _add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = True) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
@@ -306,11 +321,11 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int, words: tuple[st
     )
     parser.add_argument(
         "--metric",
-        default="euclidean",
         metavar="NAME",
         help="euclidean; cosine, which compares only directions, for embedding vectors and word "
-        "counts; or seuclidean, which divides each column by its standard deviation, for columns "
-        "in different units (default: euclidean)",
+        "counts; seuclidean, which divides each column by its standard deviation, for columns "
+        "in different units; or table, for columns of different kinds, such as numbers, text and "
+        "dates, or with missing values (default: table for such files, otherwise euclidean)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="improve landmarks by swapping points; slower"

@@ -4,6 +4,7 @@ import argparse
 import re
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ import trigpoint
 from trigpoint import plot
 from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
-from trigpoint._cli.points import check_outputs, open_points, points_facts, read_colors, read_named
+from trigpoint._cli.points import (
+    check_outputs,
+    joined,
+    open_points,
+    points_facts,
+    read_beside,
+    read_colors,
+    read_named,
+)
 from trigpoint._cli.results import Result, item, progress, say
 from trigpoint._common.device import resolve_device
 from trigpoint._common.words import counted, duration
@@ -63,8 +72,12 @@ def run(options: argparse.Namespace) -> Result:
     method, why, tried = _choose_method(options, source)
     estimator = make_estimator(options, method, source)
     estimator.fit(source)
-    estimator.transform(source, out=Output(options.output, options.force), device=options.device)
+    output = Output(options.output, options.force, beside=read_beside(options, source))
+    estimator.transform(source, out=output, device=options.device)
     written = [options.output]
+    coordinates: Any = options.output
+    if options.keep:
+        coordinates = open_source(coordinates, columns=list(estimator.get_feature_names_out()))
     if options.save is not None:
         estimator.save(options.save)
         written.append(options.save)
@@ -73,14 +86,14 @@ def run(options: argparse.Namespace) -> Result:
             options.report,
             source,
             color=color or None,
-            coordinates=options.output,
+            coordinates=coordinates,
             tried=tried,
             force=options.force,
             **things,
         )
         written.append(options.report)
     if options.png is not None:
-        _draw(options, color)
+        _draw(options, color, coordinates)
         written.append(options.png)
     values = {
         "input": points_facts(source),
@@ -90,10 +103,9 @@ def run(options: argparse.Namespace) -> Result:
         "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
         "written": [str(path) for path in written],
     }
-    coordinates, taken = counted(values["components"], "coordinate"), duration(values["seconds"])
-    lines = [
-        f"{source.n:,} points to {coordinates} from {values['landmarks']:,} landmarks in {taken}"
-    ]
+    dimension, taken = counted(values["components"], "coordinate"), duration(values["seconds"])
+    k = counted(values["landmarks"], "landmark")
+    lines = [f"{source.n:,} points to {dimension} from {k} in {taken}"]
     lines += [item(f"method {method}: {why}", "  ", "    ")] if why else []
     return Result("\n".join([*lines, *(f"  {path}" for path in written)]), values)
 
@@ -158,6 +170,13 @@ def _read_shown(
     if shape:
         things["images"] = tuple(map(int, options.images.split("x")))
     names = ("output", "save", "report", "png")
+    for text in options.color or ():
+        if text in (source.columns.names or ()) and source.path in read:
+            say(
+                options,
+                f"{text} colors the map and is also embedded; --drop {joined([text])} leaves it "
+                "out",
+            )
     outputs = {f"--{name}": getattr(options, name) for name in names}
     check_outputs(options, [source.path, *read], outputs)
     if color:
@@ -244,13 +263,15 @@ def make_estimator(options: argparse.Namespace, method: str, source: Source) -> 
     )
 
 
-def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
+def _draw(
+    options: argparse.Namespace, color: Mapping[str, np.ndarray], written: Path | Source
+) -> None:
     """Plot the first two of the coordinates written."""
     # pyplot would need a display.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
-    coordinates = dense(open_source(options.output).take(None))
+    coordinates = dense(open_source(written).take(None))
     name, values = _drawn_values(color)
     title = counted(len(coordinates), "point")
     axes = figure.add_subplot()

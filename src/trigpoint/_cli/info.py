@@ -1,17 +1,16 @@
 """``trigpoint info``: show what a file holds, any problems, and how to embed it."""
 
 import argparse
-import csv
-import io
 import shlex
 import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.points import open_points
+from trigpoint._cli.points import joined, open_points
 from trigpoint._cli.results import Result, described, listing
 from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
@@ -23,6 +22,7 @@ from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
+from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
 # Maximum bytes of points that are checked without --check, which takes a second or two.
@@ -82,10 +82,9 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
     values: dict[str, Any] = {}
     shown: dict[str, str] = {}
     try:
-        if kinds and "number" not in kinds.values():
-            raise ValueError("no column holds numbers, so there are no points: name another file")
-        source = open_points(options)
+        source: Any = open_points(options)
         n, columns = source.n, source.columns
+        space = space_for(options.metric)
         values = {
             "rows": n,
             "columns": columns.count,
@@ -98,12 +97,19 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
         memory = "" if columns.sparse else f" ({size(values['bytes'])} in memory)"
         table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}{memory}"
         shown["points"] = table
-        if columns.names is not None:
+        if columns.kinds is not None:
+            values["columns_compared"] = source.summary.lines()
+            lines = (f"{name}: {line}" for name, line in values["columns_compared"].items())
+            room = shutil.get_terminal_size().columns - 20
+            shown["columns"] = "\n".join(
+                textwrap.fill(line, room, subsequent_indent="  ") for line in lines
+            )
+        elif columns.names is not None:
             shown["columns used"] = listed_names(columns.names)
         if values["bytes"] > _LITTLE and not options.check:
             shown["values"] = "not checked: --check finds missing values and constant columns"
             return values, shown
-        found, told = _inspected(source)
+        found, told = _inspected(source.under(space), space)
         return values | found, shown | told
     except DamagedFileError:
         raise
@@ -115,10 +121,10 @@ def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
         return values | problem, shown | problem
 
 
-def _inspected(source: Source) -> _Found:
+def _inspected(source: Source, space: Space) -> _Found:
     """Describe constant columns, the local dimension, dominant columns and outliers."""
-    found, n_sampled = _inspect(source)
-    names: Sequence[Any] = source.columns.names or range(source.columns.count)
+    found, n_sampled = _inspect(source, space)
+    names: Sequence[Any] = space.named(source.columns.names) or range(source.columns.count)
     constant, dominant = (
         listed_names(names[j] for j in found[kind])
         for kind in ("constant_columns", "dominant_columns")
@@ -159,11 +165,15 @@ def _next_command(
     words = ["trigpoint", "embed", points, "-o", f"{here}{stem}_embedding{suffix}"]
     words += ["--report", f"{here}{stem}.html"]
     if options.columns is not None:
-        words += ["--columns", _joined(options.columns)]
-    if found.get("dominant_columns"):
+        words += ["--columns", joined(options.columns)]
+    if options.drop is not None:
+        words += ["--drop", joined(options.drop)]
+    if options.metric != "euclidean":
+        words += ["--metric", options.metric]
+    elif found.get("dominant_columns"):
         words += ["--metric", "seuclidean"]
     color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)
-    return shlex.join([*words, "--color", _joined([color])] if color else words)
+    return shlex.join([*words, "--color", joined([color])] if color else words)
 
 
 def _are_classes(path: Path, name: str, kind: str) -> bool:
@@ -172,13 +182,6 @@ def _are_classes(path: Path, name: str, kind: str) -> bool:
         return kind == "classes"
     values = read_values(f"{path}::{name}")
     return 1 < len(set(values.tolist())) <= min(_MOST_CLASSES, len(values) // 2)
-
-
-def _joined(names: Sequence[str]) -> str:
-    """Join names with commas, as options take them; names with commas are quoted."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
 
 
 def _wrapped(command: str) -> str:
@@ -224,14 +227,15 @@ def _model(options: argparse.Namespace) -> Result:
     return Result(f"{options.input}\n{listing(shown)}", values)
 
 
-def _inspect(source: Source) -> tuple[dict[str, Any], int]:
+def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
     """Check all values and inspect a sample; return the findings and the sample size.
 
     Raises a ValueError if the points cannot be embedded.
     """
-    n, d = source.shape
+    n, d = source.n, space.width(source.columns.count)
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
-    for _, block in source.blocks():
+    for first, raw in source.blocks():
+        block = space(raw, first)
         # The extremes of a sparse column include implicit zeros.
         low = np.minimum(low, dense(block.min(axis=0)).ravel())
         high = np.maximum(high, dense(block.max(axis=0)).ravel())
@@ -245,7 +249,7 @@ def _inspect(source: Source) -> tuple[dict[str, Any], int]:
         return found, 0
     size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    points = dense(source.take(rows))
+    points = dense(space(source.take(rows), rows))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
     found["dominant_columns"] = dominant_columns(points)
     found["outliers"] = rows[outlying_rows(points)].tolist()

@@ -1,6 +1,8 @@
 """Inputs and outputs of subcommands: points, values of points, and files to write."""
 
 import argparse
+import csv
+import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,32 +10,87 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.results import CommandError, say
+from trigpoint._cli.results import CommandError, listing, say
+from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.anndata import likely_points
 from trigpoint._sources.atomic import check_target
-from trigpoint._sources.choosing import listed, listed_names, split_place
-from trigpoint._sources.opening import stored_arrays
-from trigpoint._sources.tables import is_table, read_values, table_columns
+from trigpoint._sources.choosing import choose_columns, listed, listed_names, split_place
+from trigpoint._sources.opening import open_table, stored_arrays
+from trigpoint._sources.tables import (
+    TableColumn,
+    is_table,
+    read_column,
+    read_values,
+    table_columns,
+)
+
+# Largest share of a column that may be missing.
+_MOST_MISSING = 0.3
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     """Open the points given by the options.
 
     Without --columns, the columns of a table are those that `model` was fitted to or, without a
-    model, all numeric ones.
+    model, all but row labels. Without --metric, the option is set to the metric for these columns.
     """
     path = Path(split_place(options.input)[0])
-    fitted = getattr(model, "feature_names_in_", None)
     table = table_columns(path) if path.exists() and is_table(path) else []
     names = [column.name for column in table]
-    if options.columns is not None:
-        # Numbers are positions, unless a column has that name.
-        chosen = [
-            int(name) if name.isdecimal() and name not in names else name
-            for name in options.columns
-        ]
+    chosen = None if options.columns is None else _wanted(options.columns, names)
+    if model is not None:
+        return _as_fitted(options, model, chosen, names)
+    given = getattr(options, "metric", None)
+    options.metric = given or "euclidean"
+    if not table:
+        if options.drop:
+            raise CommandError(f"--drop names columns of tables, and {options.input} is not one")
+        if chosen is None:
+            _suggest_array(options, path)
+        return open_source(options.input, columns=chosen)
+    place: Any = len(table), None if None in names else names, options.input
+    dropped = choose_columns(_wanted(options.drop, names), *place) if options.drop else ()
+    used = [j for j, column in enumerate(table) if column.kind != "row label"]
+    if chosen is not None:
+        used = choose_columns(chosen, *place).tolist()
+    used = [j for j in used if j not in dropped]
+    left_out = {
+        column.name or str(j): "left out: row numbers"
+        for j, column in enumerate(table)
+        if column.kind == "row label" and j not in used
+    }
+    if not used:
+        raise CommandError(f"no column of {options.input} is left to compare: drop fewer")
+    kinds: dict[str, ColumnKind] = {}
+    if len({names[j] for j in used}) == len(used) or None in names:
+        mixed: Any = open_table(options.input, columns=used, missing="median")
+        # Fails if there is no column to compare.
+        kinds = {kind.name: kind for kind in mixed.columns.kinds}
+        _check_gaps(options, mixed.summary)
+        if given == "table" or (given is None and mixed.summary.is_mixed):
+            options.metric = "table"
+            shown = listing(left_out | mixed.summary.lines())
+            say(options, f"--metric table compares columns of different kinds:\n{shown}")
+            return mixed
+    return _numeric(options, table, used, kinds)
+
+
+def _wanted(columns: Sequence[str], names: Sequence[str | None]) -> list[str | int]:
+    """Return names and numbers; a number is a position, unless a column has that name."""
+    return [int(text) if text.isdecimal() and text not in names else text for text in columns]
+
+
+def _as_fitted(
+    options: argparse.Namespace, model: Any, chosen: list[Any] | None, names: Sequence[str | None]
+) -> Source:
+    """Open the columns that a model was fitted to."""
+    fitted = getattr(model, "feature_names_in_", None)
+    if model.model_.columns.kinds is not None:
+        # The source finds the columns by name.
+        return open_table(options.input, columns=chosen).matching(model.model_.columns)
+    if chosen is not None:
         source = open_source(options.input, columns=chosen)
         if fitted is not None and source.columns.names not in (None, tuple(fitted)):
             raise CommandError(
@@ -41,30 +98,79 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
                 f"fitted to {listed_names(fitted)}: leave out --columns to select them by name"
             )
         return source
-    if model is not None:
-        if fitted is None or not table or None in names:
-            return open_source(options.input)
-        if missing := [name for name in fitted if name not in names]:
-            raise CommandError(
-                f"{options.input} has no column {missing[0]!r}, but the model was fitted to "
-                f"{listed_names(fitted)}: name a file that has them"
-            )
-        return open_source(options.input, columns=list(fitted))
-    _suggest_array(options, path)
-    numbers = [number for number, column in enumerate(table) if column.kind == "number"]
-    if not numbers or len(numbers) == len(table):
+    if fitted is None or not names or None in names:
         return open_source(options.input)
-    source = open_source(options.input, columns=numbers)
+    if missing := [name for name in fitted if name not in names]:
+        raise CommandError(
+            f"{options.input} has no column {missing[0]!r}, but the model was fitted to "
+            f"{listed_names(fitted)}: name a file that has them"
+        )
+    return open_source(options.input, columns=list(fitted))
+
+
+def _check_gaps(options: argparse.Namespace, summary: Any) -> None:
+    """Reject columns of which a large part is missing."""
+    for kind in summary.kinds:
+        if kind.gaps > _MOST_MISSING * summary.n:
+            remedy = f"leave it out with --drop {joined([kind.name])}"
+            if options.columns is not None:
+                remedy = "leave it out of --columns"
+            raise CommandError(
+                f"{kind.gaps / summary.n:.0%} of column {kind.name!r} is missing, more than "
+                f"{_MOST_MISSING:.0%}: {remedy}"
+            )
+
+
+def _numeric(
+    options: argparse.Namespace,
+    table: Sequence[TableColumn],
+    used: list[int],
+    kinds: Mapping[str, ColumnKind],
+) -> Source:
+    """Open the columns that hold numbers, for a metric that compares only these."""
+    own = [kinds.get(table[j].name or str(j)) for j in used]
+    others = [kind.name for kind in own if kind is not None and kind.kind in ("category", "date")]
+    if options.columns is not None and others:
+        raise CommandError(
+            f"column {others[0]!r} does not hold numbers, which --metric {options.metric} needs: "
+            "choose --metric table, or leave it out of --columns"
+        )
+    if options.columns is None:
+        numeric = [j for j in used if table[j].kind in ("number", "boolean")]
+        used = numeric or used
+    chosen = None if len(used) == len(table) else used
+    if gaps := [kind for kind in own if kind is not None and kind.gaps and kind.name not in others]:
+        counts = ", ".join(f"{kind.gaps:,} in {kind.name}" for kind in gaps)
+        say(options, f"missing values are filled in by the median: {counts}")
+        source = open_table(options.input, columns=chosen, missing="median")
+    else:
+        source = open_source(options.input, columns=chosen)
     # `info` always lists the columns.
-    if options.command != "info":
-        taken = numbers if source.columns.names is None else source.columns.names
-        others = [
+    if chosen is not None and options.columns is None and options.command != "info":
+        taken = used if source.columns.names is None else source.columns.names
+        left_out = [
             f"{column.name or number} ({column.kind})"
             for number, column in enumerate(table)
-            if column.kind != "number"
+            if number not in used
         ]
-        say(options, f"points are the columns {listed_names(taken)}; left out: {listed(others)}")
+        say(options, f"points are the columns {listed_names(taken)}; left out: {listed(left_out)}")
     return source
+
+
+def read_beside(options: argparse.Namespace, source: Source) -> dict[str, Any]:
+    """Read the columns of --keep, by name, as Arrow arrays."""
+    if not options.keep:
+        return {}
+    if source.path is None or not is_table(source.path):
+        raise CommandError(f"--keep copies columns of tables, and {source.name} is not one")
+    return dict(read_column(source.path, text) for text in options.keep)
+
+
+def joined(names: Sequence[str]) -> str:
+    """Join names with commas, as options take them; names with commas are quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def _suggest_array(options: argparse.Namespace, path: Path) -> None:

@@ -4,7 +4,7 @@ import argparse
 import time
 from typing import Any
 
-from trigpoint._cli.points import check_outputs, open_points, points_facts
+from trigpoint._cli.points import check_outputs, open_points, points_facts, read_beside
 from trigpoint._cli.results import Result, progress
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import load
@@ -18,7 +18,8 @@ def run(options: argparse.Namespace) -> Result:
     source = open_points(options, model)
     check_outputs(options, [source.path, options.model], {"--output": options.output})
     start = time.perf_counter()
-    model.transform(source, out=Output(options.output, options.force), device=options.device)
+    output = Output(options.output, options.force, beside=read_beside(options, source))
+    model.transform(source, out=output, device=options.device)
     seconds = time.perf_counter() - start
     n_components = int(model.landmark_embedding_.shape[1])
     values = {

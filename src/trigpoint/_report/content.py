@@ -194,8 +194,8 @@ def _columns(
     names = subject.model.columns.names
     if names is None and source is not None:
         names = source.columns.names
-    keeps = subject.model.space.keeps_columns
-    if names is None or len(names) != landmarks.shape[1] or not keeps:
+    names = subject.model.space.named(names)
+    if names is None or len(names) != landmarks.shape[1]:
         names = [f"column {j}" for j in range(landmarks.shape[1])]
     return [number_column(str(names[j]), values[:, place]) for place, j in enumerate(shown)]
 

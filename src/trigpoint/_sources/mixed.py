@@ -34,6 +34,9 @@ MOST_LEVELS, _FEW_LEVELS = 100, 10
 # ... row.
 _MEASURED_ROWS = 2**18
 
+# Maximum number of levels that a description lists.
+_LISTED = 4
+
 # Code of a category that is not one of the levels.
 UNSEEN = -1.0
 
@@ -48,6 +51,17 @@ class Summary:
     kinds: tuple[ColumnKind, ...]
     left_out: dict[str, str]  # Columns that are not used, and why.
     gaps: np.ndarray  # Ascending numbers of the rows with missing values in the columns used.
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are missing values, or columns of several kinds or other than numbers."""
+        several = len({kind.kind for kind in self.kinds}) > 1
+        return several or any(kind.gaps or kind.kind in ("category", "date") for kind in self.kinds)
+
+    def lines(self) -> dict[str, str]:
+        """Return how ``metric="table"`` compares each column, by name."""
+        left_out = {name: f"left out: {why}" for name, why in self.left_out.items()}
+        return {kind.name: _line(kind) for kind in self.kinds} | left_out
 
 
 class TableSource(Source):
@@ -76,10 +90,10 @@ class TableSource(Source):
             raise ParameterValueError(f"{self.name} has no column to compare ({reasons})", "X")
         if self._missing == "error" and (gaps := [kind for kind in kinds if kind.gaps]):
             raise ParameterValueError(
-                f"column {gaps[0].name!r} of {self.name} has {gaps[0].gaps:,} missing values"
-                f"{_others(len(gaps) - 1)}, the first in row {self.summary.gaps[0]}: pass "
-                "tp.open_source(X, missing='median') to fill them in, or missing='drop' to leave "
-                "out these rows",
+                f"column {gaps[0].name!r} of {self.name} has "
+                f"{counted(gaps[0].gaps, 'missing value')}{_others(len(gaps) - 1)}, the first in "
+                f"row {self.summary.gaps[0]}, counted from 0: pass tp.open_source(X, "
+                "missing='median') to fill them in, or missing='drop' to leave out these rows",
                 "X",
             )
         if self._missing != "median":
@@ -121,8 +135,13 @@ class TableSource(Source):
         matched.columns = columns
         return matched
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all columns, or their numbers if they have no names."""
+        return tuple(self._table.labels)
+
     def _counted(self) -> int:
-        return self.summary.n if "summary" in self.__dict__ else self._table.n
+        return self._table.n
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
         assert self.columns.kinds is not None
@@ -141,6 +160,22 @@ class TableSource(Source):
             if kind.kind != "category" and self.columns.missing == "median":
                 values[np.isnan(values[:, j]), j] = kind.center
         return values
+
+
+def _line(kind: ColumnKind) -> str:
+    filled = "filled in by the median"
+    if kind.kind == "category":
+        filled = "a category of their own"
+        most = ", ".join(kind.levels[:_LISTED]) + ", ..." * (len(kind.levels) > _LISTED)
+        text = f"{len(kind.levels)} categories: {most}"
+    elif kind.kind == "boolean":
+        text = "true or false"
+    elif kind.kind == "date":
+        middle = np.datetime64(round(kind.center * 86400), "s").astype("datetime64[D]")
+        text = f"dates around {middle}, in units of {kind.scale:.3g} days"
+    else:
+        text = f"numbers around {kind.center:.4g}, in units of {kind.scale:.3g}"
+    return text + (f"; {kind.gaps:,} missing, {filled}" if kind.gaps else "")
 
 
 def _others(count: int) -> str:
@@ -223,6 +258,8 @@ class _Seen:
         if self.kind == "other":
             return f"values of type {self.type}"
         if self.kind == "category":
+            if n_levels == 1 and not self.gaps:
+                return f"always {next(iter(self.levels))}"
             if n_levels > MOST_LEVELS or _FEW_LEVELS < n_levels > present / 2:
                 most = f"more than {MOST_LEVELS}" if n_levels > MOST_LEVELS else f"{n_levels:,}"
                 return f"{most} different texts"

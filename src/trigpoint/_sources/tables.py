@@ -117,21 +117,25 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
             return values
 
 
-def _table_values(path: Path, key: str) -> np.ndarray:
+def read_column(path: Path, key: str) -> tuple[str, Any]:
+    """Read a column of a table, by its name or, without a header, number; return its name also."""
     table = _opened(path)
     names = list(table.names or map(str, range(table.head().num_columns)))
     number = names.index(choose_name(key, names, "column", f"{path}::"))
     column = pyarrow.chunked_array([batch.column(0) for _, batch in table.stored([number])])
-    if text_suffix(path):
-        column = typed(column)
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return names[number], typed(column) if text_suffix(path) else column
+
+
+def _table_values(path: Path, key: str) -> np.ndarray:
+    name, column = read_column(path, key)
     kind = column.type
-    if pyarrow.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif pyarrow.types.is_decimal(kind):
+    if pyarrow.types.is_decimal(kind):
         column = column.cast(pyarrow.float64())
     elif pyarrow.types.is_nested(kind):
         raise ValueError(
-            f"column {names[number]!r} of {path} has type {kind}: choose a column of single values"
+            f"column {name!r} of {path} has type {kind}: choose a column of single values"
         )
     values: np.ndarray = column.to_numpy()
     return values

@@ -1,9 +1,9 @@
 """Write .npy, .csv and .parquet files block by block."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,11 @@ _TOGETHER_BYTES = 16 * 2**20
 
 # Function that writes rows to an open file.
 Store = Callable[[np.ndarray], object]
-# Function that opens a file, given its path, the shape and type of all rows, and column names.
-Storing = Callable[[Path, tuple[int, int], np.dtype, list[str]], AbstractContextManager[Store]]
+# Function that opens a file, given its path, the shape and type of all rows, column names, and
+# other columns.
+Storing = Callable[
+    [Path, tuple[int, int], np.dtype, list[str], Mapping[str, Any]], AbstractContextManager[Store]
+]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Output:
     path: str | os.PathLike[str]
     replace: bool = True  # Whether to replace an existing file once all points are written.
     names: Sequence[str] | None = None  # Column names; if None, x0, x1 and so on.
+    # Arrow arrays, by name, to write before the points; for tables only.
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, reading: Path | None = None) -> Storing:
         """Return the function that opens files of this format, or reject the output early.
@@ -51,6 +56,10 @@ class Output:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
             raise ParameterValueError(
                 f"{name} has an unknown suffix: points can be written to {known}", "out"
+            )
+        if self.beside and fitting[0] is _npy:
+            raise ParameterValueError(
+                f"{name} holds only coordinates: to keep columns, write .csv or .parquet", "keep"
             )
         check_target(path, [] if reading is None else [reading])
         if os.path.exists(target) and not self.replace:
@@ -75,6 +84,10 @@ def open_output(
     """
     storing = output.check(reading)
     names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
+    if both := set(output.beside) & set(names):
+        raise ParameterValueError(
+            f"{min(both)!r} is also the name of a coordinate: rename that column", "keep"
+        )
     if len(names) != shape[1] or len(set(names)) != shape[1]:
         raise ParameterValueError(
             f"{names=} is not {shape[1]} different names: give each column one", "names"
@@ -82,7 +95,7 @@ def open_output(
     path, kind = Path(output.path), np.dtype(dtype)
     with (
         atomic_write(path, replace=output.replace) as partial,
-        storing(partial, shape, kind, names) as store,
+        storing(partial, shape, kind, names, output.beside) as store,
     ):
         writer = Writer(path, shape, kind, store)
         yield writer
@@ -138,7 +151,11 @@ class Writer:
 
 @contextmanager
 def _npy(
-    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+    partial: Path,
+    shape: tuple[int, int],
+    dtype: np.dtype,
+    names: list[str],
+    beside: Mapping[str, Any],
 ) -> Iterator[Store]:
     """Write a ``.npy`` file. A memory map is avoided, as it would count toward memory limits."""
     layout = np.lib.format
@@ -150,7 +167,11 @@ def _npy(
 
 @contextmanager
 def _arrow(
-    partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+    partial: Path,
+    shape: tuple[int, int],
+    dtype: np.dtype,
+    names: list[str],
+    beside: Mapping[str, Any],
 ) -> Iterator[Store]:
     """Write one named column per coordinate, as Parquet or as text that restores every bit."""
     import pyarrow.csv
@@ -158,13 +179,18 @@ def _arrow(
 
     is_text = partial.suffix.lower() == ".csv"
     opened = pyarrow.csv.CSVWriter if is_text else pyarrow.parquet.ParquetWriter
-    schema = pyarrow.schema([(name, pyarrow.from_numpy_dtype(dtype)) for name in names])
+    fields = [(name, column.type) for name, column in beside.items()]
+    fields += [(name, pyarrow.from_numpy_dtype(dtype)) for name in names]
+    schema, done = pyarrow.schema(fields), 0
     with opened(partial, schema) as writer:
 
         def store(rows: np.ndarray) -> None:
+            nonlocal done
+            kept = [column.slice(done, len(rows)) for column in beside.values()]
+            done += len(rows)
             # Rows without coordinates are NaN here and empty in the file.
             columns = [pyarrow.array(column.copy(), from_pandas=True) for column in rows.T]
-            writer.write_table(pyarrow.table(columns, schema=schema))
+            writer.write_table(pyarrow.table(kept + columns, schema=schema))
 
         yield store
 

@@ -15,6 +15,8 @@ from trigpoint._spaces.space import Space
 # number, which is scaled to a standard deviation of 1.
 _MISMATCH = np.sqrt(2)
 
+_DAYS_PER_YEAR = 365.2425
+
 
 class Table(Space):
     """Columns of any kind, each with the same influence, as in Gower's similarity.
@@ -66,6 +68,33 @@ class Table(Space):
             if kind.gaps:
                 found[gone, start] = 1.0 if kind.kind == "category" else _MISMATCH
                 start += 1
+        return found
+
+    def in_units(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        assert self.kinds is not None
+        factors, centers = np.ones(self.width(0)), np.zeros(self.width(0))
+        start = 0
+        for kind in self.kinds:
+            if kind.kind == "boolean":
+                factors[start], centers[start] = 1 / _MISMATCH, kind.center
+            elif kind.kind != "category":
+                factors[start], centers[start] = kind.scale, kind.center
+            if kind.kind == "date":
+                factors[start] /= _DAYS_PER_YEAR
+                centers[start] = 1970 + centers[start] / _DAYS_PER_YEAR
+            start += _n_values(kind)
+            if kind.gaps:
+                factors[start] = 1.0 if kind.kind == "category" else 1 / _MISMATCH
+                start += 1
+        return values * factors[columns] + centers[columns]
+
+    def named(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        if names is None:
+            return None
+        found = []
+        for kind in self.kinds or ():
+            found += [f"{kind.name} = {level}" for level in kind.levels] or [kind.name]
+            found += [f"{kind.name} is missing"] * bool(kind.gaps)
         return found
 
     def width(self, n_columns: int) -> int:

@@ -1,6 +1,6 @@
 """Base class of spaces, and the space that leaves rows unchanged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +69,10 @@ class Space:
         """
         del columns
         return values
+
+    def named(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        """Return the names of the Euclidean columns, given those of the user's rows, if any."""
+        return names if self.keeps_columns else None
 
     def width(self, n_columns: int) -> int:
         """Return the number of Euclidean columns for rows with `n_columns` columns."""
