@@ -34,7 +34,7 @@ def table(tmp_path, monkeypatch, rng):
 
 
 def embed(*arguments):
-    return cli.main(["embed", *arguments, "--method", "laplacian", "-k", "50"])
+    return cli.main(["embed", *arguments, "--method", "kernel-pca", "-k", "50"])
 
 
 def test_gaps_are_counted_filled_and_marked(table, capsys):
@@ -100,7 +100,7 @@ def test_colors_do_not_change_the_embedding(table, capsys):
 
 
 def test_other_metrics_take_the_numbers(table, capsys):
-    assert embed("trees.csv", "-o", "Y.npy", "--metric", "seuclidean", "--graph", "complete") == OK
+    assert embed("trees.csv", "-o", "Y.npy", "--metric", "seuclidean") == OK
     said = capsys.readouterr().err
     assert "missing values are filled in by the median: 1 in width" in said
     assert "points are the columns width, tall; left out: id (text), kind (text), seen" in said
