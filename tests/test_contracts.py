@@ -9,11 +9,12 @@ import pytest
 import trigpoint as tp
 
 SAMPLERS = {
-    "EfficientDPP": tp.EfficientDPP(5),
-    "EfficientDPP, sin2": tp.EfficientDPP(5, repulsion="sin2"),
+    # Some checks have four different points.
+    "EfficientDPP": tp.EfficientDPP(4),
+    "EfficientDPP, sin2": tp.EfficientDPP(4, repulsion="sin2"),
     "ExactDPP": tp.ExactDPP(),
     "ExactDPP of a number": tp.ExactDPP(3),
-    "EfficientDPP, refined": tp.EfficientDPP(5, refine=2),
+    "EfficientDPP, refined": tp.EfficientDPP(4, refine=2),
     "RPCholesky": tp.RPCholesky(3),
     "FarthestPoint": tp.FarthestPoint(3),
     "Uniform": tp.Uniform(5),
@@ -23,13 +24,17 @@ SAMPLERS = {
 }
 ESTIMATORS = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(),
-    "LaplacianEigenmaps from landmarks": tp.LaplacianEigenmaps(landmarks=5),
+    "LaplacianEigenmaps from landmarks": tp.LaplacianEigenmaps(landmarks=4),
     "LaplacianEigenmaps, Euclidean": tp.LaplacianEigenmaps(graph="euclidean", extension="all"),
     "DiffusionMaps": tp.DiffusionMaps(),
     "Isomap": tp.Isomap(),
     "KernelPCA": tp.KernelPCA(),
     "LandmarkMap": tp.LandmarkMap(n_iter=20),
 }
+# The checks of weights compare with repeated rows in another order, for which estimators that draw
+# landmarks or noise use other random numbers. tests/test_weights.py compares in the same order.
+SHUFFLED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+RANDOM = ["LaplacianEigenmaps from landmarks", "LandmarkMap"]
 
 # In a process of their own, because SciPy reads this switch once, at its first import; without it
 # scikit-learn would skip a check. Its few points fall apart into pieces, of which estimators warn.
@@ -40,10 +45,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 def check(group):
     for name, estimator in group.items():
-        results = check_estimator(estimator, on_skip=None, on_fail=None)
+        expected = dict.fromkeys({shuffled!r}, "") if name in {random!r} else {{}}
+        results = check_estimator(
+            estimator, on_skip=None, on_fail=None, expected_failed_checks=expected
+        )
         print(name, len(results), "checks")
         for result in results:
-            if result["status"] != "passed":
+            if result["status"] not in ("passed", "xfail"):
                 print(name, result["check_name"], result["status"], result["exception"])
 
 check({samplers!r})
@@ -54,7 +62,9 @@ check({estimators!r})
 
 @pytest.mark.slow
 def test_scikit_learn_checks_pass_and_none_is_skipped():
-    script = CHECK.format(samplers=SAMPLERS, estimators=ESTIMATORS)
+    script = CHECK.format(
+        samplers=SAMPLERS, estimators=ESTIMATORS, shuffled=SHUFFLED, random=RANDOM
+    )
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         env=os.environ | {"SCIPY_ARRAY_API": "1"},

@@ -26,7 +26,7 @@ from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output, open_source
-from trigpoint._sources.opening import validated
+from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
@@ -68,7 +68,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
     _has_eigenvalues = True  # Whether each coordinate has an eigenvalue.
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Select landmarks from the rows of `X` and embed them.
 
         Parameters
@@ -77,17 +77,20 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             Anything that `trigpoint.open_source` accepts. Only a random sample of the rows is read
             into memory (at least 131,072 rows and 64 per landmark), and only these rows are
             checked. The same `random_state` selects the same landmarks from any kind of storage.
-        y : ignored
-            Present for compatibility with scikit-learn.
+        y : array-like of shape (n,) or None, default=None
+            Ignored, except that its length is checked; for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows. A row of weight w counts like w copies of it. Rows of weight 0 do
+            not affect the fit, but can be transformed.
 
         Returns
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any) -> tuple[Source, np.ndarray | None]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, np.ndarray | None]:
         """Fit, and return the source, and the landmark of each row (n,) if all are landmarks."""
         space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
@@ -95,7 +98,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
-        source = source.under(space)
+        source = weighted(source.under(space), sample_weight, y)
         run = Run(self.random_state, self.n_jobs, self.verbose)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
@@ -163,22 +166,35 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return result
 
     @overload
-    def fit_transform(self, X: np.ndarray, y: Any = None, *, out: None = None) -> np.ndarray: ...
+    def fit_transform(
+        self, X: np.ndarray, y: Any = None, sample_weight: Any = None, *, out: None = None
+    ) -> np.ndarray: ...
 
     @overload
     def fit_transform(
-        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        out: str | os.PathLike[str] | Output | None = None,
     ) -> Any: ...
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        out: str | os.PathLike[str] | Output | None = None,
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
         if out is not None:
             check_output(out, X)
-        source, groups = self._fit(X)
+        source, groups = self._fit(X, y, sample_weight)
         found = None
-        if groups is not None and out is None:
+        # Rows of weight 0 are in no group.
+        if groups is not None and len(groups) == source.n and out is None:
             # The landmark of a row is at distance 0, where `transform` returns its coordinates.
             found = source.returned(self.landmark_embedding_[groups])
         return self.transform(X, out=out) if found is None else found

@@ -53,13 +53,15 @@ _MIN_CANDIDATES_PER_NEIGHBOR = 4
 logger = logging.getLogger(__name__)
 
 
-def neighborhood_size(n_points: int, n_landmarks: int) -> int:
+def neighborhood_size(n_points: int, n_landmarks: int, copies: float = 1.0) -> int:
     """Return the size m of a landmark's neighborhood, four times the number of points per landmark.
 
     Smaller neighborhoods would be far smaller than the distance between landmarks. The size is at
-    least 10, since a covariance needs a few points.
+    least 10, since a covariance needs a few points; if points stand for several copies of a row of
+    average weight each, it is at least 10 such rows.
     """
-    return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
+    least = round(10 * max(1.0, copies))
+    return min(n_points, max(least, -(-4 * n_points // n_landmarks)))
 
 
 def local_covariances(
@@ -76,7 +78,7 @@ def local_covariances(
     if mode == "auto":
         mode = "full" if d <= FULL_MAX_DIMENSION else "diag"
     found, k = landmarks.neighborhoods, len(landmarks.points)
-    m = neighborhood_size(size, k) if found is None else found.size
+    m = neighborhood_size(size, k, size / pool.counted) if found is None else found.size
     index = pool.index(m, k, n_threads)
     # A tree lists the neighbors again quickly, whereas products would take as long as a search.
     if found is not None and (index.name == "tree" or found.members is not None):

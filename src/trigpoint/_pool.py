@@ -1,24 +1,25 @@
 """Pools, uniform random samples of the rows, held in memory, on which estimators are fitted."""
 
+from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from trigpoint._common.device import to_device
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
+from trigpoint._common.weights import copies_of, repeated_rows
 from trigpoint._neighbors.index import NeighborIndex, neighbor_index
-from trigpoint._neighbors.sparse import Points, stored_row_bytes
-from trigpoint._numerics.blocks import (
-    block_rows,
-    grouped_rows,
-    one_blas_thread,
-    row_blocks,
-    sample_points,
-    thread_map,
+from trigpoint._neighbors.sparse import Points
+from trigpoint._numerics.blocks import block_rows, grouped_rows, row_blocks, sample_points
+from trigpoint._numerics.projection import (
+    LARGE,
+    PROJECTION_SAMPLE,
+    all_projected,
+    principal_projection,
+    projected_there,
 )
 from trigpoint._spaces import Euclidean, Space
 
@@ -38,20 +39,13 @@ _THERE_BYTES = 2**30
 DEFAULT_LANDMARKS = 1000
 MOST_AUTO_LANDMARKS = 4000
 
-# Sample size for principal components, number of extra components that are iterated and then
-# dropped, number of iterations, and clipping distance. Rows farther from the median row than this
-# multiple of the 90 % quantile of distances are weighted down to that distance.
-_SAMPLE = 5_000
-_MORE = 10
-_ROUNDS = 3
-_CLIPPED = 3.0
-
-# Squares of larger values would exceed the range of float32.
-_LARGE = 1e15
-
 
 class Pool:
-    """Rows drawn uniformly from a source, and their Euclidean coordinates."""
+    """Rows drawn uniformly from a source, and their Euclidean coordinates.
+
+    If rows have weights, the pool holds copies of each row in proportion to its weight, so that
+    code that draws points or counts neighbors takes weights into account without knowing them.
+    """
 
     is_copy = False
 
@@ -64,8 +58,14 @@ class Pool:
         n_columns: int | None = None,
     ) -> None:
         self.points = points  # Euclidean rows (size, d).
-        self.rows = rows  # Their ascending row numbers in the source; None for all rows.
+        # Their ascending row numbers in the source, repeated for copies; None for all rows.
+        self.rows = rows
         self.n = points.shape[0] if n is None else n  # Number of rows of the source.
+        self.counted = self.n  # The same, where rows with whole weights count as copies.
+        # Weights (size,) of the rows that the points are copies of, corrected for the probability
+        # of being in the pool; or weights of the points, if every row is in the pool once.
+        self.weights: np.ndarray | None = None
+        self.masses: np.ndarray | None = None
         # Fitted map from rows as read to `points`, and number of columns of the rows as read.
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
@@ -78,10 +78,17 @@ class Pool:
 
     def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "Pool":
         """Return the pool in its leading principal components."""
-        projection = principal_projection(self.points, n_components, rng)
+        projection = principal_projection(self.sample(PROJECTION_SAMPLE, rng), n_components, rng)
         points, residual = all_projected(projection, self.points, n_threads)
-        pool = Pool(points, self.n, self.rows, self.space, self.n_columns)
+        pool = self.moved(points)
         pool.projection, pool.residual, pool.full = projection, residual, self.points
+        return pool
+
+    def moved(self, points: Points) -> Self:
+        """Return a pool of the same rows with other coordinates."""
+        pool = copy(self)
+        pool.points = pool.full = points
+        pool._index = None
         return pool
 
     def grouped(self) -> tuple[np.ndarray, np.ndarray]:
@@ -93,6 +100,33 @@ class Pool:
         """The `points` as a dense array, for callers that have rejected sparse points."""
         assert isinstance(self.points, np.ndarray)
         return self.points
+
+    @property
+    def first(self) -> np.ndarray | None:
+        """Positions of the first copies of the rows; ``None`` if there are no copies."""
+        if self.weights is None or self.rows is None:
+            return None
+        return np.flatnonzero(np.diff(self.rows, prepend=-1))
+
+    @property
+    def distinct(self) -> Points:
+        """The points without copies of rows."""
+        first = self.first
+        return self.points if first is None else self.points[first]
+
+    def distinct_sample(self, size: int, rng: np.random.Generator) -> Points:
+        """Draw points in proportion to the weights of their rows, which are never repeated."""
+        n = self.points.shape[0]
+        if self.rows is None or n <= size:
+            return sample_points(self.distinct, size, rng)
+        places = np.sort(rng.choice(n, size, replace=False))
+        return self.points[places[np.diff(self.rows[places], prepend=-1) > 0]]
+
+    def sample(self, size: int, rng: np.random.Generator) -> Points:
+        """Draw points in proportion to the weights of their rows, which may be repeated."""
+        if self.masses is None:
+            return sample_points(self.points, size, rng)
+        return self.points[repeated_rows(copies_of(self.masses)[0], size, rng)]
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
         """Return the neighbor index of the pool, which is built on the first call.
@@ -124,12 +158,12 @@ class DevicePool(Pool):
     def read(cls, source: Any, space: Space, rng: np.random.Generator) -> "DevicePool":
         """Read all rows of a source that has a device; the space is fitted on a sample of them."""
         if space.learns:
-            size = min(source.n, LEAST_ROWS)
-            rows = None if size == source.n else np.sort(rng.choice(source.n, size, replace=False))
-            space.fit(source.take(rows))
-        there = source.euclidean(space)
-        pool = cls(there, source.n, None, space, source.columns.count)
+            draw_pool(source, space, 1, rng, size=LEAST_ROWS)
+        rows, masses = _weighing(source)
+        there = source.euclidean(space, rows)
+        pool = cls(there, source.n, rows, space, source.columns.count)
         pool.there = pool.inside = there
+        pool.masses = masses
         return pool
 
     def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "DevicePool":
@@ -138,17 +172,23 @@ class DevicePool(Pool):
 
         projection, residual, inside = None, 0.0, self.there
         if inside.shape[1] > n_components:
-            rows = np.sort(rng.choice(len(inside), min(_SAMPLE, len(inside)), replace=False))
+            if self.masses is None:
+                rows = np.sort(
+                    rng.choice(len(inside), min(PROJECTION_SAMPLE, len(inside)), replace=False)
+                )
+            else:
+                rows = repeated_rows(copies_of(self.masses)[0], PROJECTION_SAMPLE, rng)
             sample = inside[to_device(rows, inside.device)].cpu().numpy()
             projection = principal_projection(sample, n_components, rng)
-            is_single = float(torch.stack(inside.aminmax()).abs().max()) < _LARGE
+            is_single = float(torch.stack(inside.aminmax()).abs().max()) < LARGE
             dtype = torch.float32 if is_single else torch.float64
             inside = inside.new_empty((len(inside), n_components), dtype=dtype)
             center, components = (to_device(array, inside.device) for array in projection)
             for part in row_blocks(len(inside), block_rows(16 * self.there.shape[1], _THERE_BYTES)):
                 inside[part], residuals = projected_there(center, components, self.there[part])
                 residual = max(residual, float(residuals.max()))
-        pool = DevicePool(inside.cpu().numpy(), self.n, None, self.space, self.n_columns)
+        pool = DevicePool(inside.cpu().numpy(), self.n, self.rows, self.space, self.n_columns)
+        pool.masses = self.masses
         pool.there, pool.inside, pool.projection = self.there, inside, projection
         pool.residual = residual
         return pool
@@ -156,7 +196,7 @@ class DevicePool(Pool):
     def grouped(self) -> tuple[np.ndarray, np.ndarray]:
         """Group equal points; the tensors keep only the first of each group."""
         first, groups = grouped_there(self.inside)
-        if len(first) < self.n:
+        if len(first) < len(self.inside):
             rows = to_device(first, self.there.device)
             is_one = self.inside is self.there
             self.there = self.there[rows]
@@ -249,27 +289,70 @@ def draw_pool(
 
     `rng` draws the rows, unless the pool holds all of them. The number of rows is `size`; if it is
     ``None``, `k` and `per_landmark` determine it. The rows `include`, such as landmarks given by
-    row number, are always part of the pool.
+    row number, are always part of the pool. If the source has weights, the pool holds copies of
+    its rows: exactly as many as their weights, if these are whole numbers whose sum is at most
+    `size`, and otherwise a random number whose mean is proportional to the weight.
     """
-    n, columns = source.n, source.columns
+    n, columns, weights = source.n, source.columns, source.weights
     if columns.sparse and not space.takes_sparse:
         raise ParameterValueError(
             f"metric={space.name!r} does not take sparse rows: choose 'euclidean' or 'cosine', or "
             "make X dense",
             "metric",
         )
+    counted, total = n, n
+    if weights is not None:
+        copies, counted = copies_of(weights)
+        total = round(copies.sum())
     if size is None:
-        copies = 1 if isinstance(space, Euclidean) else 2
-        size = pool_size(n, k, copies * columns.count * columns.dtype.itemsize, per_landmark)
-    all_rows = size >= n and isinstance(source.usable, int)
-    rows = None if all_rows else np.sort(source.draw(size, rng))
+        held = 1 if isinstance(space, Euclidean) else 2
+        size = pool_size(total, k, held * columns.count * columns.dtype.itemsize, per_landmark)
+    size = min(total, size)
+    if weights is not None:
+        rows = repeated_rows(copies, size, rng)
+    elif size == n and isinstance(source.usable, int):
+        rows = None
+    else:
+        rows = np.sort(source.draw(size, rng))
     if rows is not None and include is not None:
-        rows = np.union1d(rows, include)
-    return Pool(source.pooled(space, rows), n, rows, space, columns.count)
+        rows = np.sort(np.concatenate([rows, np.setdiff1d(include, rows)]))
+    pool = Pool(source.pooled(space, rows), n, rows, space, columns.count)
+    if weights is not None:
+        pool.counted = counted
+        pool.weights = np.maximum(weights[rows], weights.sum() / size)
+    return pool
 
 
-def whole_pool(source: Any, space: Space) -> Pool:
-    """Return a pool of all rows; an array or memory map is used in place."""
+def all_rows(source: Any, space: Space, rng: np.random.Generator) -> Pool:
+    """Return a pool of all rows of positive weight, each of them once."""
+    rows, masses = _weighing(source)
+    if masses is None:
+        return draw_pool(source, space, source.n, rng, size=source.n)
+    # Fit the space to rows in proportion to their weights.
+    draw_pool(source, space, 1, rng)
+    points = space(source.take(rows), 0 if rows is None else rows)
+    pool = Pool(points, source.n, rows, space, source.columns.count)
+    pool.masses = masses
+    return pool
+
+
+def _weighing(source: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the rows of positive weight, ``None`` for all, and their weights, if there are any."""
+    weights = source.weights
+    if weights is None or weights.all():
+        return None, weights
+    rows = np.flatnonzero(weights)
+    return rows, weights[rows]
+
+
+def whole_pool(source: Any, space: Space, rng: np.random.Generator) -> Pool:
+    """Return a pool of all rows; an array or memory map is used in place.
+
+    If the rows have weights, it holds all copies, or one for each row if these are fractions.
+    """
+    if source.weights is not None:
+        counted = copies_of(source.weights)[1]
+        return draw_pool(source, space, 1, rng, size=max(LEAST_ROWS, counted))
     there = source.array()
     if there is None:
         raw = source.take(None)
@@ -280,98 +363,3 @@ def whole_pool(source: Any, space: Space) -> Pool:
             pass
     points = space.fit(raw)(raw)
     return Pool(points, source.n, None, space, source.columns.count)
-
-
-def principal_projection(X: Points, n_components: int, rng: np.random.Generator) -> Projection:
-    """Return the leading principal directions of the points, by subspace iteration on a sample.
-
-    The influence of outliers is limited.
-
-    References
-    ----------
-    N. Halko, P. G. Martinsson and J. A. Tropp, "Finding structure with randomness", SIAM Review,
-    2011.
-    """
-    sample = sample_points(X, _SAMPLE, rng).astype(np.float64)
-    if isinstance(sample, csr_array):
-        # Take 0 as the medians, since columns of sparse points are mostly 0.
-        center = np.zeros(sample.shape[1])
-        lengths = np.sqrt(np.asarray(sample.multiply(sample).sum(axis=1)))
-    else:
-        center = np.median(sample, axis=0)
-        lengths = np.sqrt(np.square(sample - center).sum(axis=1))
-    longest = _CLIPPED * np.quantile(lengths, 0.9)
-    weights = np.minimum(1.0, longest / np.maximum(lengths, longest)) if longest > 0 else lengths
-    # Mean of the clipped sample.
-    center = center + (sample.T @ weights - weights.sum() * center) / len(weights)
-    weights = weights[:, None]
-    # The rounding of products depends on the number of threads.
-    with one_blas_thread():
-        width = min(n_components + _MORE, *sample.shape)
-        basis = np.linalg.qr(rng.normal(size=(sample.shape[1], width)))[0]
-        for _ in range(_ROUNDS):
-            inside = weights**2 * (sample @ basis - center @ basis)
-            basis = np.linalg.qr(sample.T @ inside - np.outer(center, inside.sum(axis=0)))[0]
-        inside = weights * (sample @ basis - center @ basis)
-        _, _, directions = np.linalg.svd(inside, full_matrices=False)
-        components = basis @ directions[:n_components].T
-    return Projection(center, np.ascontiguousarray(components))
-
-
-def projected(projection: Projection | None, X: Points) -> tuple[np.ndarray, np.ndarray]:
-    """Return float64 coordinates (b, c) of a block of points, and their residual lengths (b,)."""
-    if projection is None:
-        dense = X.toarray() if isinstance(X, csr_array) else X
-        return np.ascontiguousarray(dense, dtype=np.float64), np.zeros(len(dense))
-    if isinstance(X, csr_array):
-        # SciPy sums row by row, so a row has the same bits in any block.
-        center, components = projection
-        coordinates = X @ components - center @ components
-        squares = np.asarray(X.multiply(X).sum(axis=1)) - 2 * (X @ center) + center @ center
-        squares -= np.square(coordinates).sum(axis=1)
-        return coordinates, np.sqrt(np.maximum(squares, 0.0))
-    from trigpoint._kernels.map_placing import project
-
-    coordinates, residuals = np.empty((len(X), projection.components.shape[1])), np.empty(len(X))
-    project(np.ascontiguousarray(X), *projection, coordinates, residuals)
-    return coordinates, residuals
-
-
-def projected_there(center: Any, components: Any, X: Any) -> tuple[Any, Any]:
-    """Return float64 coordinates (b, c) of a block of a tensor, and residual lengths (b,).
-
-    `center` and `components` are those of a projection, on the device.
-    """
-    around = X - center
-    inside = around @ components
-    left = around.square().sum(dim=1) - inside.square().sum(dim=1)
-    return inside, left.clamp(min=0).sqrt()
-
-
-def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np.ndarray, float]:
-    """Return coordinates of all points, and the largest distance of a point from its projection.
-
-    Coordinates are float32 if their squares do not overflow, so that models with many landmarks are
-    small.
-    """
-    n, d = X.shape
-    values = X.data if isinstance(X, csr_array) else X
-    largest = max(abs(float(values.min(initial=0))), abs(float(values.max(initial=0))))
-    dtype = np.float32 if largest < _LARGE else np.float64
-    result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=dtype)
-
-    def fill(part: slice) -> float:
-        coordinates, residuals = projected(projection, X[part])
-        result[part] = coordinates
-        return float(residuals.max())
-
-    row_bytes = stored_row_bytes(X) if isinstance(X, csr_array) else 8 * d
-    parts = row_blocks(n, block_rows(row_bytes))
-    return result, max(thread_map(fill, parts, n_threads))
-
-
-def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:
-    """Map projected coordinates back to the original columns."""
-    with one_blas_thread():
-        points = projection.center + inside.astype(np.float64) @ projection.components.T
-    return np.asarray(points.astype(inside.dtype))

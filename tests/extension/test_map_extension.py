@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._kernels.candidates import list_candidates, nearest_among
 from trigpoint._kernels.map_placing import place
-from trigpoint._pool import all_projected, principal_projection, projected
+from trigpoint._numerics.projection import all_projected, principal_projection, projected
 
 
 def mean_among(squares, positions, spacings, steps=0.0):

@@ -89,3 +89,16 @@ def ordered_probabilities(n, k, weights):
 def algorithm_2_probabilities(factors, k):
     """Probability of every ordered draw of Algorithm 2."""
     return ordered_probabilities(len(factors), k, lambda J: factors[J].prod(axis=0))
+
+
+def ratio(right, wrong):
+    """Log-likelihood ratio of each outcome, with its mean and variance under both."""
+    possible = [outcome for outcome, p in right.items() if p > 0]
+    values = {outcome: np.log(wrong[outcome] / right[outcome]) for outcome in possible}
+    scores = np.array(list(values.values()))
+    moments = []
+    for probabilities in (right, wrong):
+        p = np.array([probabilities[outcome] for outcome in possible])
+        mean = p @ scores
+        moments.append((mean, p @ scores**2 - mean**2))
+    return values, moments

@@ -17,6 +17,7 @@ from subset_statistics import (
     algorithm_2_probabilities,
     determinant,
     p_value,
+    ratio,
     repulsions,
     subsets,
     welsch,
@@ -63,19 +64,6 @@ def efficient(sigma, rng):
 def exact(sigma, rng):
     sampler = tp.ExactDPP(4, bandwidth=sigma, random_state=rng)
     return lambda: tuple(sorted(map(int, sampler.fit(SPANNING).indices_)))
-
-
-def ratio(right, wrong):
-    """Log-likelihood ratio of each outcome, with its mean and variance under both."""
-    possible = [outcome for outcome, p in right.items() if p > 0]
-    values = {outcome: np.log(wrong[outcome] / right[outcome]) for outcome in possible}
-    scores = np.array(list(values.values()))
-    moments = []
-    for probabilities in (right, wrong):
-        p = np.array([probabilities[outcome] for outcome in possible])
-        mean = p @ scores
-        moments.append((mean, p @ scores**2 - mean**2))
-    return values, moments
 
 
 @pytest.mark.parametrize(("probabilities", "sampler"), [(ordered_draws, efficient), (k_dpp, exact)])

@@ -12,7 +12,7 @@ from trigpoint._cli.results import CommandError, Result, item, listing, progress
 from trigpoint._common.labels import is_missing
 from trigpoint._estimators import load
 from trigpoint._numerics.gaussian import landmark_spacing
-from trigpoint._pool import projected
+from trigpoint._numerics.projection import projected
 from trigpoint._sources import Source
 from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 

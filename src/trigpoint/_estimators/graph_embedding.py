@@ -33,7 +33,7 @@ from trigpoint._model import Model
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points, dense_blocks
-from trigpoint._numerics.blocks import Run, sample_points
+from trigpoint._numerics.blocks import Run
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._pool import Pool
 from trigpoint._spaces import Space
@@ -150,12 +150,12 @@ class GraphEmbedding(Embedding):
         k, d = landmarks.points.shape
         why = f"there are {k:,} landmarks"
         check_count("n_components", self.n_components, high=k - 1, why=why)
-        dimension = local_dimension(pool.points, k)
+        dimension = local_dimension(pool.distinct, k)
         # Fit planes unless the local dimension exceeds the number of coordinates: a plane would
         # average over the remaining directions, and mix classes that the nearest landmarks
         # separate. With hardly more points than landmarks, there is little to smooth.
         has_planes = d <= TREE_MAX_DIMENSION and dimension < self.n_components + 0.5
-        is_smooth = has_planes and pool.n >= _POINTS_PER_LANDMARK * k
+        is_smooth = has_planes and pool.counted >= _POINTS_PER_LANDMARK * k
         rules = self._rules(dimension, d, k, "smooth" if is_smooth else "graph")
         first = self.graph
         if isinstance(first, str):
@@ -163,7 +163,7 @@ class GraphEmbedding(Embedding):
             count = min(rules.n_neighbors, k - 1)
             first = CompleteGraph() if first == "complete" else NAMED_GRAPHS[first](count)
         extension = rules.extension if self.extension == "auto" else self.extension
-        candidates = self._candidates(pool.points, k, dimension, first, extension)
+        candidates = self._candidates(pool.distinct, k, dimension, first, extension)
         modes = [
             mode
             for candidate in candidates
@@ -180,7 +180,9 @@ class GraphEmbedding(Embedding):
             return next(attempt(candidates[0]))
         attempts = [partial(attempt, candidate) for candidate in candidates]
         many = self.n_components > MOST_VISUAL
-        fit, prepared, self.tried_ = choose_fit(attempts, pool.points, many, run.n_threads)
+        most = min(_COMPARED, _MOST_NUMBERS // d)
+        sample = pool.distinct_sample(most, np.random.default_rng(0))
+        fit, prepared, self.tried_ = choose_fit(attempts, sample, many, run.n_threads)
         return fit, prepared
 
     def _candidates(
@@ -291,16 +293,15 @@ def described(graph: Any) -> dict[str, str]:
 
 
 def choose_fit(
-    attempts: Sequence[Attempt], points: Points, many: bool, n_threads: int
+    attempts: Sequence[Attempt], sample: Points, many: bool, n_threads: int
 ) -> tuple[Fit, Extension, dict[str, float]]:
     """Return the best of several fits with its extension, and the share that each preserves.
 
-    The first fit is used if it is good, or if no other is clearly better. Other fits may fail. If
-    the first graph is connected, the data counts as connected, and bridges of sparser graphs are
-    treated as ordinary edges. Otherwise, only graphs without bridges are considered.
+    Shares are those of the neighbors in a sample of the points. The first fit is used if it is
+    good, or if no other is clearly better. Other fits may fail. If the first graph is connected,
+    the data counts as connected, and bridges of sparser graphs are treated as ordinary edges.
+    Otherwise, only graphs without bridges are considered.
     """
-    most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
-    sample = sample_points(points, most, np.random.default_rng(0))
     neighbors = _neighbors(sample, n_threads)
     good = _GOOD_FEATURES if many else _GOOD_VISUAL
     made: dict[str, Fitted] = {}

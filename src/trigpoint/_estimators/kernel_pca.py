@@ -113,7 +113,7 @@ class KernelPCA(Embedding):
         fit = Fit(
             landmarks,
             kernel_pca(kernel, n_components),
-            local_dimension(pool.points, len(points)),
+            local_dimension(pool.distinct, len(points)),
             extras={"bandwidth": np.array([bandwidth]), "means": kernel.mean(axis=0)},
             extended_by=self.extension,
             decided={"bandwidth": f"{bandwidth:.4g}"},

@@ -35,7 +35,8 @@ from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
-from trigpoint._pool import DevicePool, Pool, projected, restored
+from trigpoint._numerics.projection import projected, restored
+from trigpoint._pool import DevicePool, Pool
 from trigpoint._samplers.choice import ALL, ALL_THERE
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
@@ -215,8 +216,7 @@ class LandmarkMap(Embedding):
             pool = pool.reduced(_MOST_COLUMNS, run.rng, run.n_threads)
             run.done("projection")
         elif isinstance(pool.points, csr_array):
-            points = pool.points.toarray()
-            pool = Pool(points, pool.n, pool.rows, pool.space, pool.n_columns)
+            pool = pool.moved(pool.points.toarray())
         return pool
 
     def _check_init(self, n: int) -> None:
@@ -240,7 +240,7 @@ class LandmarkMap(Embedding):
         if landmarks.points.shape[1] != pool.points.shape[1]:
             inside = projected(pool.projection, landmarks.points)[0].astype(pool.points.dtype)
             landmarks = replace(landmarks, points=inside)
-        dimension = local_dimension(pool.points, k)
+        dimension = local_dimension(pool.distinct, k)
         rows, lay_out = None, None
         if isinstance(pool, DevicePool):
             from trigpoint._estimators.torch_layout import DeviceForces
@@ -280,7 +280,8 @@ class LandmarkMap(Embedding):
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
         points = searched = landmarks.points
         if isinstance(pool.full, np.ndarray) and pool.projection is not None:
-            points = pool.full if k == pool.n else pool.full[landmarks.indices]
+            places = pool.places(np.asarray(landmarks.indices))
+            points = pool.full if k == len(pool.full) else pool.full[places]
             searched = points if points.shape[1] <= SEARCHED else searched
         m = min(REACH * count, k - 1)
         neighbors = neighbors_of_all(searched, m, run.rng, run.n_threads)

@@ -20,7 +20,7 @@ from trigpoint._numerics.blocks import (
     thread_count,
     thread_map,
 )
-from trigpoint._pool import projected
+from trigpoint._numerics.projection import projected
 
 # Number of landmarks that a point is interpolated between.
 AROUND = 8

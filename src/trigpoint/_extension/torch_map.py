@@ -11,7 +11,7 @@ from trigpoint._common.device import to_device
 from trigpoint._extension.placing import AROUND, REACH, MapExtension
 from trigpoint._extension.torch_search import TorchSearch
 from trigpoint._extension.weighted import FAR_BANDWIDTHS
-from trigpoint._pool import projected_there
+from trigpoint._numerics.projection import projected_there
 
 # Maximum number of values stored per row: eight (b, count, count) arrays of two components.
 HELD = 16 * AROUND * AROUND

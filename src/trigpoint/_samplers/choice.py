@@ -33,11 +33,12 @@ from trigpoint._pool import (
     ROWS_PER_LANDMARK,
     DevicePool,
     Pool,
+    all_rows,
     draw_pool,
     planned_landmarks,
 )
 from trigpoint._samplers.efficient import EfficientDPP
-from trigpoint._samplers.sampler import Sampler, check_n_landmarks
+from trigpoint._samplers.sampler import Sampler
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -70,7 +71,7 @@ def pool_for(
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
     if landmarks is ALL:
-        return draw_pool(source, space, source.n, rng, size=source.n)
+        return all_rows(source, space, rng)
     if landmarks is ALL_THERE:
         return DevicePool.read(source, space, rng)
     include = None
@@ -125,14 +126,15 @@ def draw_landmarks(
 
 
 def _all_rows(pool: Pool) -> Landmarks:
-    """Return all distinct points, with the number of duplicates of each as its mass."""
+    """Return all distinct points; masses are numbers of duplicates, or sums of their weights."""
     first, groups = pool.grouped()
     if len(first) < 2:
         raise _too_few("all", len(first), pool)
     # Copy, since the rows may be the user's array.
-    points = pool.dense if pool.is_copy and len(first) == pool.n else pool.dense[first]
-    masses = np.bincount(groups).astype(np.float64)
-    return Landmarks(points, first, masses=masses, groups=groups)
+    is_same = pool.is_copy and len(first) == len(groups)
+    points = pool.dense if is_same else pool.dense[first]
+    masses = np.bincount(groups, weights=pool.masses).astype(np.float64)
+    return Landmarks(points, pool.numbers(first), masses=masses, groups=groups)
 
 
 def _kind(landmarks: Any) -> str:
@@ -281,7 +283,7 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
 
 
 def _row_numbers(given: np.ndarray, n: int) -> np.ndarray:
-    check_n_landmarks(len(given), n)
+    check_count("n_landmarks", len(given), high=n, why=f"the data has {n} points")
     return check_rows("landmarks", given, n)
 
 

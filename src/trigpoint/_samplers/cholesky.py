@@ -29,7 +29,8 @@ class RPCholesky(Sampler):
     its residual, the squared distance in the feature space of the kernel from the span of the
     landmarks so far. The residuals are the remaining diagonal of a Cholesky factorization, and the
     landmarks are its pivots. This is the adaptive sampling [2]_ that Wachinger and Golland [3]_
-    cite, in rounds of one landmark and applied to a kernel.
+    cite, in rounds of one landmark and applied to a kernel. With weights, residuals are multiplied
+    by the weight of their row, and the first landmark is drawn in proportion to the weights.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class RPCholesky(Sampler):
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.points
-        k = check_n_landmarks(self.n_landmarks, X.shape[0])
+        k = check_n_landmarks(self.n_landmarks, pool)
         n_threads = thread_count(self.n_jobs)
         check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points run in parallel, so each product uses one thread.

@@ -41,7 +41,7 @@ class ErrorEstimate:
         self._seed = int(rng.integers(2**63))
         self._measured = sample_points(X, _MEASURED, rng)
         self.points = sample_points(X, _DRAWN_FROM, rng)
-        self._n = pool.n
+        self._n = pool.counted
         self._sampler = clone(sampler).set_params(kernel_bandwidth=self.bandwidth)
 
     def __call__(self, count: int) -> float:

@@ -123,6 +123,10 @@ class EfficientDPP(Sampler):
     All points that coincide with a landmark get weight 0, even if there are more than `n_neighbors`
     of them, so landmarks are always distinct.
 
+    With `sample_weight`, a row starts at its own weight instead of 1, and `n_neighbors`, the
+    bandwidth and the error that `refine` and ``n_landmarks="auto"`` measure count a row of weight w
+    as w points.
+
     References
     ----------
     C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
@@ -176,9 +180,9 @@ class EfficientDPP(Sampler):
             raise too_much_of_sparse(f"EfficientDPP({what})", pool.points)
         n_threads, size = thread_count(self.n_jobs), pool.points.shape[0]
         k, kernel_bandwidth = self._count(pool, np.random.default_rng(count_seed))
-        m = neighborhood_size(size, k)
+        m = neighborhood_size(size, k, size / pool.counted)
         if self.n_neighbors is not None:
-            m = self._scaled_neighbors(size, pool.n)
+            m = self._scaled_neighbors(size, pool.counted)
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
@@ -224,7 +228,7 @@ class EfficientDPP(Sampler):
         if isinstance(self.n_landmarks, str):
             check_choice("n_landmarks", self.n_landmarks, ("auto",))
             return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
-        return check_n_landmarks(self.n_landmarks, pool.points.shape[0]), None
+        return check_n_landmarks(self.n_landmarks, pool), None
 
     def _scaled_neighbors(self, size: int, n: int) -> int:
         """Scale `n_neighbors` from all `n` points to the `size` points of a pool."""
@@ -249,7 +253,7 @@ class EfficientDPP(Sampler):
     ) -> Pool:
         """Read the pool that this sampler draws from, of the size given by `pool`."""
         if self.pool is None:
-            return whole_pool(source, space)
+            return whole_pool(source, space, rng)
         if self.pool == "auto":
             return super().pool_from(source, space, rng, per_landmark)
         if isinstance(self.pool, str):

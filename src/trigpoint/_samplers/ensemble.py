@@ -34,13 +34,22 @@ class Ensemble:
 
 
 def make_ensemble(
-    X: np.ndarray, *, kernel: Any, bandwidth: Any, n_neighbors: Any, rng: np.random.Generator
+    X: np.ndarray,
+    *,
+    kernel: Any,
+    bandwidth: Any,
+    n_neighbors: Any,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
+    copies: np.ndarray | None = None,
 ) -> Ensemble:
     """Return the L-ensemble of the points.
 
     L is the kernel matrix. For ``"linear"``, it is ``X @ X.T`` without centering, and is formed
-    only if n < d.
+    only if n < d. With weights (n,), L_ij is multiplied by ``sqrt(w_i w_j)``; the automatic
+    bandwidth is that of the `copies` of the points.
     """
+    root = None if weights is None else np.sqrt(weights)[:, None]
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     check_count("n_neighbors", n_neighbors)
     if kernel != "linear":
@@ -50,14 +59,17 @@ def make_ensemble(
     with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
+            X = X if root is None else root * X
             check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
             return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
         # A different memory order would round sums differently and change the draw.
         X = np.ascontiguousarray(X, dtype=np.float64)
-        sigma = resolve_bandwidth(bandwidth, X, rng)
+        sigma = resolve_bandwidth(bandwidth, X if copies is None else copies, rng)
         if kernel == "geodesic":
-            return decompose(geodesic_kernel(X, sigma, n_neighbors))
-        return decompose_dual(cholesky_factor(gaussian_kernel(X, sigma)))
+            L = geodesic_kernel(X, sigma, n_neighbors)
+            return decompose(L if root is None else root * L * root.T)
+        factor = cholesky_factor(gaussian_kernel(X, sigma))
+        return decompose_dual(factor if root is None else root * factor)
 
 
 def decompose(L: np.ndarray) -> Ensemble:

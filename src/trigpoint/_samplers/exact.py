@@ -27,6 +27,9 @@ class ExactDPP(Sampler):
     Sampling follows Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3 + n k^2) time and
     O(n^2) memory (except for the linear kernel); use `EfficientDPP` beyond about 10,000 points.
 
+    With weights w, L_ij is multiplied by ``sqrt(w_i w_j)``. Since copies of a point exclude each
+    other, rows then have the distribution of sets drawn from w copies of each.
+
     Parameters
     ----------
     n_landmarks : int or None, default=None
@@ -88,11 +91,18 @@ class ExactDPP(Sampler):
         self.random_state = random_state
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        X, k = pool.dense, self.n_landmarks
+        k, weights, first = self.n_landmarks, pool.weights, pool.first
         if k is not None:
-            k = check_n_landmarks(k, len(X))
+            k = check_n_landmarks(k, pool)
+        X = pool.dense if first is None else pool.dense[first]
         ensemble = make_ensemble(
-            X, kernel=self.kernel, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, rng=rng
+            X,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            n_neighbors=self.n_neighbors,
+            rng=rng,
+            weights=None if weights is None else weights[first],
+            copies=None if weights is None else pool.dense,
         )
         if k is None:
             indices = draw_dpp(ensemble, rng)
@@ -100,7 +110,7 @@ class ExactDPP(Sampler):
             check_rank(k, len(ensemble.eigenvalues), self.kernel)
             indices = draw_kdpp(ensemble, log_polynomials(ensemble.eigenvalues, k), rng)
         report("landmarks", len(indices), len(indices))
-        return Landmarks(X[indices], indices)
+        return Landmarks(X[indices], indices if first is None else first[indices])
 
 
 def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:

@@ -38,7 +38,8 @@ class FarthestPoint(Sampler):
     The first landmark is drawn uniformly; each later one is the point farthest from all landmarks
     so far. The covering radius, the largest distance from any point to its nearest landmark, is at
     most twice the optimum for k landmarks [1]_. Outliers are chosen early, and dense regions get no
-    more landmarks than sparse ones.
+    more landmarks than sparse ones. Weights affect only the draw of the first landmark, except that
+    rows of weight 0 are left out.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class FarthestPoint(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.points
         n = X.shape[0]
-        k = check_n_landmarks(self.n_landmarks, n)
+        k = check_n_landmarks(self.n_landmarks, pool)
         traversal: _Traversal | _SparseTraversal
         if isinstance(X, csr_array) and X.shape[1] > _TREE_MAX_DIMENSION:
             traversal = _SparseTraversal(X)

@@ -25,7 +25,7 @@ class KMeansPlusPlus(Sampler):
 
     The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
     its squared distance to the nearest landmark so far, with one candidate per step as in the
-    original algorithm.
+    original algorithm. With weights, these probabilities are multiplied by the weight of the row.
 
     Parameters
     ----------
@@ -65,13 +65,15 @@ class KMeansPlusPlus(Sampler):
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.points
-        k = check_n_landmarks(self.n_landmarks, X.shape[0])
+        k = check_n_landmarks(self.n_landmarks, pool)
         rows = _seed_rows(X, k, rng, report)
         return Landmarks(take_rows(X, rows), rows)
 
 
 class KMeansLandmarks(Sampler):
     """Landmarks from k-means clustering [1]_.
+
+    With weights, centers are weighted means of their clusters.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ class KMeansLandmarks(Sampler):
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.dense
-        k = check_n_landmarks(self.n_landmarks, len(X))
+        k = check_n_landmarks(self.n_landmarks, pool)
         check_choice("init", self.init, ("random", "k-means++"))
         check_bool("snap", self.snap)
         max_iter = check_count("max_iter", self.max_iter)

@@ -16,7 +16,7 @@ from trigpoint._common.words import size
 from trigpoint._numerics.blocks import Report, silent
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
 from trigpoint._sources import Source
-from trigpoint._sources.opening import validated
+from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Euclidean, Space
 
 
@@ -42,10 +42,10 @@ class Sampler(BaseEstimator, ABC):
     - ``landmarks_`` (or ``cluster_centers_``, as scikit-learn's ``KMeans`` calls them), an array of
       shape (k, d), which is required only if the landmarks are not rows of `points`.
 
-    If `X` is large, the points are a random sample of its rows. Distances between them are
-    Euclidean. The sampler is cloned before it is fitted. If it has a parameter `random_state` that
-    is ``None``, the estimator sets it to an integer drawn from its own generator, so that results
-    are reproducible.
+    If `X` is large, the points are a random sample of its rows; if the rows have weights, points
+    are repeated in proportion to them. Distances between points are Euclidean. The sampler is
+    cloned before it is fitted. If it has a parameter `random_state` that is ``None``, the estimator
+    sets it to an integer drawn from its own generator, so that results are reproducible.
     """
 
     # Whether `_select` accepts sparse points.
@@ -57,7 +57,7 @@ class Sampler(BaseEstimator, ABC):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         """Choose landmarks in the pool; their `indices` are row numbers of the pool."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the landmarks.
 
         Parameters
@@ -65,8 +65,11 @@ class Sampler(BaseEstimator, ABC):
         X : array-like or sparse array of shape (n, d), or anything that `open_source` accepts
             The points. For very large data, landmarks are drawn from a random sample of rows that
             is large enough to cost no measurable accuracy.
-        y : ignored
-            Present for compatibility with scikit-learn.
+        y : array-like of shape (n,) or None, default=None
+            Ignored, except that its length is checked; for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows. A row of weight w counts like w copies of it, but is drawn at most
+            once; rows of weight 0 are never drawn.
 
         Returns
         -------
@@ -77,6 +80,7 @@ class Sampler(BaseEstimator, ABC):
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source)
+        source = weighted(source, sample_weight, y)
         rng = as_generator(self.random_state)
         space = Euclidean()
         pool = self.pool_from(source.under(space), space, rng)
@@ -127,11 +131,13 @@ def too_much_of_sparse(
     )
 
 
-def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
-    """Validate the number of landmarks to choose from `n_points` points."""
-    return check_count(
-        "n_landmarks", n_landmarks, high=n_points, why=f"the data has {n_points} points"
-    )
+def check_n_landmarks(n_landmarks: Any, pool: Pool) -> int:
+    """Validate the number of landmarks to choose from the rows of a pool."""
+    size = pool.distinct.shape[0]
+    why = f"the data has {size} points"
+    if pool.weights is not None:
+        why = f"landmarks are drawn from {size} rows of positive weight"
+    return check_count("n_landmarks", n_landmarks, high=size, why=why)
 
 
 def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:

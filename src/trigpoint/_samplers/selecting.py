@@ -11,7 +11,7 @@ from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._sources import open_source
-from trigpoint._sources.opening import open_table
+from trigpoint._sources.opening import open_table, weighted
 from trigpoint._spaces import space_for
 
 
@@ -36,6 +36,7 @@ def select(
     sampler: Any = None,
     *,
     metric: Any = "euclidean",
+    sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     callback: Any = None,
@@ -52,6 +53,9 @@ def select(
         more than 1,000.
     metric : str or object, default="euclidean"
         Distance metric, as in the estimators.
+    sample_weight : array-like of shape (n,) or None, default=None
+        Weights of the rows. A row of weight w counts like w copies of it, but is selected at most
+        once; rows of weight 0 are never selected.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -76,6 +80,7 @@ def select(
     """
     run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
     source = (open_table if space.takes_gaps else open_source)(X).under(space)
+    source = weighted(source, sample_weight)
     try:
         pool = pool_for(sampler, source, space, run.rng)
         chosen = draw_landmarks(sampler, pool, run, fewest=1)

@@ -15,7 +15,8 @@ class Uniform(Sampler):
     """Uniform sampling without replacement [1]_.
 
     Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks,
-    sparse regions few or none.
+    sparse regions few or none. With weights, rows are drawn one by one, each in proportion to its
+    weight among the rows that are left: the order in which random copies of rows first appear.
 
     Parameters
     ----------
@@ -55,7 +56,12 @@ class Uniform(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.points
         n = X.shape[0]
-        k = check_n_landmarks(self.n_landmarks, n)
-        rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)
+        k = check_n_landmarks(self.n_landmarks, pool)
+        if pool.first is None or len(pool.first) == n:
+            rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)
+        else:
+            order = rng.permutation(n)
+            first = np.unique(pool.numbers(order), return_index=True)[1]
+            rows = order[np.sort(first)[:k]]
         report("landmarks", k, k)
         return Landmarks(take_rows(X, rows), rows)

@@ -75,6 +75,9 @@ class Source(ABC):
     # PyTorch device of the rows, if they can be fitted there.
     device: Any = None
 
+    # Weights (n,) of the rows, checked; None if all count the same.
+    weights: np.ndarray | None = None
+
     def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
         self.name, self.columns = name, columns
         if n is not None:
@@ -133,8 +136,16 @@ class Source(ABC):
         return None
 
     def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
-        """Fit a space on the given rows, or all if None, and return them, mapped by it."""
-        raw = self.take(rows)
+        """Fit a space on the given rows, or all if None, and return them, mapped by it.
+
+        Rows are ascending; those of a weight may be repeated.
+        """
+        if rows is None or self.weights is None:
+            raw = self.take(rows)
+        else:
+            # Readers of files expect each row once.
+            distinct, places = np.unique(rows, return_inverse=True)
+            raw = self.take(distinct)[places]
         found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
         return found
 

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import check_choice, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, refuse_key, split_place
@@ -208,6 +210,18 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
             "file",
             "X",
         )
+    return source
+
+
+def weighted(source: Source, sample_weight: Any, y: Any = None) -> Source:
+    """Return a source whose rows have weights, and check the length of `y`, which is not used."""
+    if y is not None:
+        check_length("y", y, source.n)
+    if sample_weight is None:
+        return source
+    weights = check_weights(sample_weight, source.n, source.usable)
+    source = copy(source)
+    source.weights = weights
     return source
 
 
