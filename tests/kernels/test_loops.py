@@ -72,6 +72,37 @@ def test_loops_are_cached_between_processes(tmp_path):
     assert hits == [0, 1]
 
 
+COUNT = """
+import json
+from collections import Counter
+from numba.core import event
+
+class Listener(event.Listener):
+    def on_start(self, started):
+        compiled[started.data["dispatcher"].py_func.__module__.split(".")[0]] += 1
+
+    def on_end(self, ended):
+        pass
+
+compiled = Counter()
+event.register("numba:compile", Listener())
+from sklearn.datasets import load_digits
+import trigpoint as tp
+X = load_digits().data
+tp.LandmarkMap(random_state=0).fit(X).transform(X)
+print(json.dumps(compiled))
+"""
+
+
+@pytest.mark.slow
+def test_the_first_map_compiles_few_functions(tmp_path):
+    """Each takes 0.05 s or more; `np.partition` alone would compile 24 functions of numba."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = json.loads(subprocess.check_output([sys.executable, "-c", COUNT], env=environment))
+    assert 10 < compiled["trigpoint"] <= 60
+    assert compiled["numba"] <= 30
+
+
 def test_exponentials_are_right_to_the_last_digits():
     x = -np.concatenate([np.linspace(0, 2, 1001), np.linspace(2, 700, 4000)])
     bits = np.zeros(len(x) + 1, dtype=np.int64)

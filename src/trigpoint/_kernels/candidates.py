@@ -29,11 +29,11 @@ def sift(
     starts = np.zeros(len(cuts) + 1, dtype=np.int64)
     room = 4 * len(norms)
     squares, places = np.empty(room), np.empty(room, dtype=np.int64)
-    found = 0
+    found = np.int64(0)
     for q in range(len(cuts)):
         if found + len(norms) > room:
             room *= 2
-            squares, places = _longer(squares, room), _longer(places, room)
+            squares, places = _longer(squares, places, found, room)
         for i in range(len(norms)):
             both = query_norms[q] + norms[i]
             square = both - 2.0 * products[q, i]
@@ -46,11 +46,14 @@ def sift(
 
 
 @compiled
-def _longer(values: np.ndarray, room: int) -> np.ndarray:
-    """Return a copy of an array with room for more values."""
-    result = np.empty(room, dtype=values.dtype)
-    result[: len(values)] = values
-    return result
+def _longer(
+    squares: np.ndarray, places: np.ndarray, count: int, room: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return copies of the first `count` values of two arrays, with room for more."""
+    longer_squares, longer_places = np.empty(room), np.empty(room, dtype=np.int64)
+    for i in range(count):
+        longer_squares[i], longer_places[i] = squares[i], places[i]
+    return longer_squares, longer_places
 
 
 @compiled
@@ -69,17 +72,18 @@ def narrow(
     or -1 and -1 if neighbors may be missing. Both parts keep their order.
     """
     count = len(places)
-    uppers, lowers = np.empty(count), np.empty(count)
+    uppers, lowers, ranked = np.empty(count), np.empty(count), np.empty(count)
     within = 0
     for i in range(count):
         slack = rounding * (query_norm + norms[places[i]])
         lowers[i], uppers[i] = squares[i] - slack, squares[i] + slack
+        ranked[i] = uppers[i]
         within += uppers[i] <= cut
     if within < m:
         return -1, -1
     # Points that are certainly beyond the m-th smallest upper bound are not among the m nearest.
-    limit = np.partition(uppers, m - 1)[m - 1]
-    kept = 0
+    limit = _smallest(ranked, count, m - 1)
+    kept = np.int64(0)
     for i in range(count):
         if lowers[i] <= limit:
             squares[kept], places[kept] = squares[i], places[i]
@@ -89,11 +93,47 @@ def narrow(
         return m, m
     # If a point is certainly nearer than the (m + 1)-th smallest lower bound, at most m - 1 others
     # may be nearer.
-    limit = np.partition(lowers[:kept], m)[m]
-    is_sure = uppers[:kept] < limit
-    order = np.concatenate((np.flatnonzero(is_sure), np.flatnonzero(~is_sure)))
-    squares[:kept], places[:kept] = squares[order], places[order]
-    return is_sure.sum(), kept
+    limit = _smallest(lowers, kept, m)
+    sure = doubtful = 0
+    doubtful_squares, doubtful_places = ranked, np.empty(kept, dtype=np.int64)
+    for i in range(kept):
+        if uppers[i] < limit:
+            squares[sure], places[sure] = squares[i], places[i]
+            sure += 1
+        else:
+            doubtful_squares[doubtful], doubtful_places[doubtful] = squares[i], places[i]
+            doubtful += 1
+    for i in range(doubtful):
+        squares[sure + i], places[sure + i] = doubtful_squares[i], doubtful_places[i]
+    return sure, kept
+
+
+@compiled
+def _smallest(values: np.ndarray, count: int, rank: int) -> float:
+    """Return the value of a rank among the first `count` values, which are reordered.
+
+    This is Hoare's quickselect. ``np.partition`` takes seconds to compile.
+    """
+    low, high = 0, count - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return float(values[rank])
 
 
 @compiled

@@ -18,7 +18,7 @@ def nearest_of_products(
     m = found.shape[1]
     heap, places = np.empty(m + 1, dtype=products.dtype), np.empty(m + 1, dtype=np.int64)
     for q in range(len(products)):
-        count = 0
+        count = np.int64(0)
         for j in range(products.shape[1]):
             value = norms[j] - 2 * products[q, j]
             if j != first + q and (count < m or value < heap[1]):
@@ -63,7 +63,8 @@ def search_cells(
     heap, places = np.empty(m + 1), np.empty(m + 1, dtype=np.int64)
     single = np.empty(X.shape[1], dtype=np.float32)
     for q in range(len(X)):
-        single[:] = scaled[q]
+        for c in range(len(single)):
+            single[c] = scaled[q, c]
         _squares_to(single, centers, 0, n_cells, gaps)
         count = read = 0
         while count < m or read < probed:

@@ -95,7 +95,7 @@ def repelling(
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
     near = np.empty(len(landmarks), dtype=np.int64)
-    found = 0
+    found = np.int64(0)
     for p in range(len(points)):
         count = 0
         for k in range(len(landmarks)):
@@ -104,7 +104,7 @@ def repelling(
                 count += 1
         near_squares = squares_to(landmarks, near[:count], points[p])
         while found + count > len(squares):
-            squares = _longer(squares, 2 * len(squares))
+            squares = _longer(squares, found)
         for i in range(count):
             k = near[i]
             if _repels(near_squares[i], squared_radii[k], rows[p], last_rows[k]):
@@ -147,7 +147,7 @@ def repelling_in_tree(
     squares = np.empty(8 * len(points) + 64)
     near, near_squares = np.empty(len(landmarks), dtype=np.int64), np.empty(len(landmarks))
     stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
-    found = 0
+    found = np.int64(0)
     for p in range(len(points)):
         query = points[p].astype(np.float64)
         stack[0] = 0
@@ -175,7 +175,7 @@ def repelling_in_tree(
                 near_squares[count] = square
                 count += 1
         while found + count > len(squares):
-            squares = _longer(squares, 2 * len(squares))
+            squares = _longer(squares, found)
         for i in range(count):
             squares[found] = near_squares[order[i] if i < len(order) else i]
             found += 1
@@ -194,10 +194,11 @@ def add_in_order(
 
 
 @compiled
-def _longer(values: np.ndarray, room: int) -> np.ndarray:
-    """Return a copy of an array with room for more values."""
-    result = np.empty(room, dtype=values.dtype)
-    result[: len(values)] = values
+def _longer(values: np.ndarray, count: int) -> np.ndarray:
+    """Return a copy of the first `count` values, with room for twice as many as before."""
+    result = np.empty(2 * len(values))
+    for i in range(count):
+        result[i] = values[i]
     return result
 
 

@@ -103,9 +103,11 @@ def divide(codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.nd
 def summarize(tree: MassTree, points: np.ndarray, masses: np.ndarray) -> None:
     """Fill the values of the nodes; points and masses are in the order of the tree."""
     n_nodes = len(tree.starts)
-    lower, upper = np.full((n_nodes, 3), np.inf), np.full((n_nodes, 3), -np.inf)
+    lower, upper = np.empty((n_nodes, 3)), np.empty((n_nodes, 3))
     values = tree.values
     for node in range(n_nodes - 1, -1, -1):
+        for c in range(3):
+            lower[node, c], upper[node, c] = np.inf, -np.inf
         for c in range(4):
             values[node, c] = 0.0
         if tree.past[node] == node + 1:
@@ -155,10 +157,12 @@ def repel(
     n_nodes = len(starts)
     limit = 1 / (angle * angle)
     found = np.empty((_FOUND, 4))
+    low, high = np.empty(3), np.empty(3)
     places, pushes = np.empty((3, TOGETHER)), np.empty((4, TOGETHER))
     for first in range(start, stop, TOGETHER):
         last = min(first + TOGETHER, stop)
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        for c in range(3):
+            low[c], high[c] = np.inf, -np.inf
         for lane in range(TOGETHER):
             i = min(first + lane, last - 1)
             for c in range(3):
@@ -167,7 +171,7 @@ def repel(
                 pushes[c, lane] = 0.0
             # Each point will be among those that repel it.
             pushes[3, lane] = -masses[i]
-        node = count = 0
+        node, count = 0, np.int64(0)
         while node < n_nodes:
             square = 0.0
             for c in range(3):
@@ -176,7 +180,8 @@ def repel(
                 square += apart * apart
             # A node that contains points of the group is always opened.
             if values[node, 4] * limit < square and (last <= starts[node] or first >= stops[node]):
-                found[count] = values[node, :4]
+                for c in range(4):
+                    found[count, c] = values[node, c]
                 count += 1
                 node = past[node]
             else:
@@ -185,7 +190,8 @@ def repel(
                         if count == _FOUND:
                             _push(found, count, places, pushes)
                             count = 0
-                        found[count, :3] = points[j]
+                        for c in range(3):
+                            found[count, c] = points[j, c]
                         found[count, 3] = masses[j]
                         count += 1
                 node += 1

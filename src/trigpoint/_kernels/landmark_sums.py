@@ -94,9 +94,11 @@ def graph_sums(
     powers = bits.view(np.float64)
     smallest = math.exp(far)
     is_given, is_wide = len(to_all) > 0, X.shape[1] > _WIDE
-    last, known = np.full(len(starts), -1), np.empty(len(starts))
+    last, known = np.empty(len(starts), dtype=np.int64), np.empty(len(starts))
+    for j in range(len(starts)):
+        last[j] = -1
     for i in range(len(nearest)):
-        size = 0
+        size = np.int64(0)
         for p in range(nearest.shape[1]):
             share = shares[i, p]
             for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
@@ -305,7 +307,8 @@ def nearest_columns(to_all: np.ndarray, nearest: np.ndarray, squares: np.ndarray
     """Fill `nearest` and `squares` (b, count) with the smallest entries of each row, in order."""
     last = nearest.shape[1] - 1
     for i in range(len(to_all)):
-        nearest[i], squares[i] = 0, np.inf
+        for place in range(last + 1):
+            nearest[i, place], squares[i, place] = 0, np.inf
         for j in range(to_all.shape[1]):
             square = to_all[i, j]
             if square < squares[i, last]:

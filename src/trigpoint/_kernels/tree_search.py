@@ -53,8 +53,8 @@ def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: 
     found_squares, found, heap_squares, heap_nodes = scratch(tree, m)
     for q in range(len(queries)):
         nearest(tree, queries[q], m, found_squares, found, heap_squares, heap_nodes)
-        squares[q] = found_squares[:m]
-        places[q] = found[:m]
+        for i in range(m):
+            squares[q, i], places[q, i] = found_squares[i], found[i]
 
 
 @compiled
@@ -105,8 +105,9 @@ def nearest(
 ) -> None:
     """Put the `m` nearest points first in `squares` and `found`, which have extra room."""
     points, rows = tree.points, tree.rows
-    heap_squares[0], heap_nodes[0] = _box_square(tree, 0, query), 0
-    waiting, count = 1, 0
+    heap_nodes[0] = 0
+    heap_squares[0] = _box_square(tree, heap_nodes[0], query)
+    waiting, count = np.int64(1), np.int64(0)
     bound = np.inf
     while waiting and heap_squares[0] <= bound:
         node = heap_nodes[0]
@@ -234,7 +235,7 @@ def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int,
 
     Ties go to the lower ``rows[place]``. This is Hoare's quickselect.
     """
-    low, high = 0, count - 1
+    low, high = np.int64(0), count - 1
     target = m - 1
     while low < high:
         middle = (low + high) // 2
@@ -366,9 +367,14 @@ def spreads(
     for q in range(len(queries)):
         places, _ = ball(tree, queries[q], squared_radii[q], last_rows[q], m)
         if result.ndim == 3:
-            result[q] = covariance(tree.points, places, queries[q])
+            covariances = covariance(tree.points, places, queries[q])
+            for c in range(len(covariances)):
+                for b in range(len(covariances)):
+                    result[q, c, b] = covariances[c, b]
         else:
-            result[q] = variances(tree.points, places, queries[q])
+            spread = variances(tree.points, places, queries[q])
+            for c in range(len(spread)):
+                result[q, c] = spread[c]
 
 
 @compiled

@@ -214,7 +214,9 @@ def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nod
 def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and largest coordinates of the points."""
     d = points.shape[1]
-    lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
+    lower, upper = np.empty(d), np.empty(d)
+    for c in range(d):
+        lower[c], upper[c] = np.inf, -np.inf
     for i in range(len(points)):
         for c in range(d):
             lower[c] = min(lower[c], points[i, c])
@@ -225,10 +227,11 @@ def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @compiled
 def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
     """Split a node down to buckets; return the number of nodes, or -1 if room runs out."""
-    nodes.lower[0], nodes.upper[0] = box(points[nodes.starts[0] : nodes.stops[0]])
+    lower, upper = box(points[nodes.starts[0] : nodes.stops[0]])
+    for c in range(points.shape[1]):
+        nodes.lower[0, c], nodes.upper[0, c] = lower[c], upper[c]
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
-    used = 1
-    node = 0
+    used, node = np.int64(1), np.int64(0)
     # Children are appended, so that the loop reaches every node.
     while node < used:
         if splittable(nodes, node, bucket):
@@ -274,8 +277,9 @@ def _halve(
     other down.
     """
     d = points.shape[1]
-    low[:] = np.inf
-    high[:] = -np.inf
+    for side in range(2):
+        for c in range(d):
+            low[side, c], high[side, c] = np.inf, -np.inf
     lower, upper = nodes.lower, nodes.upper
     axis = 0
     for c in range(1, d):
@@ -303,8 +307,9 @@ def _halve(
             rows[i], rows[j] = rows[j], rows[i]
             j -= 1
     right = left + 1
-    lower[left], lower[right] = low[0], low[1]
-    upper[left], upper[right] = high[0], high[1]
+    for c in range(d):
+        lower[left, c], lower[right, c] = low[0, c], low[1, c]
+        upper[left, c], upper[right, c] = high[0, c], high[1, c]
     nodes.children[node] = left
     nodes.starts[left], nodes.stops[left] = nodes.starts[node], i
     nodes.starts[right], nodes.stops[right] = i, nodes.stops[node]
