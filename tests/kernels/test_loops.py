@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint import _kernels as compiled
+from trigpoint._kernels import jit
 from trigpoint._kernels.landmark_sums import _exponentiate
 from trigpoint._neighbors import tree
 from trigpoint._neighbors.nearest import landmark_search
@@ -101,6 +102,16 @@ def test_the_first_map_compiles_few_functions(tmp_path):
     compiled = json.loads(subprocess.check_output([sys.executable, "-c", COUNT], env=environment))
     assert 10 < compiled["trigpoint"] <= 60
     assert compiled["numba"] <= 30
+
+
+def test_where_nothing_can_be_stored_loops_are_compiled_each_time(monkeypatch):
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    jit._warn_once.cache_clear()
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR"):
+        loop = jit.compiled(lambda x: x + 1)
+    # Only the first of the loops warns.
+    jit.compiled(lambda x: x - 1)
+    assert loop(1) == 2
 
 
 def test_exponentials_are_right_to_the_last_digits():

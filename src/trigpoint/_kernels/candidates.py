@@ -29,7 +29,7 @@ def sift(
     starts = np.zeros(len(cuts) + 1, dtype=np.int64)
     room = 4 * len(norms)
     squares, places = np.empty(room), np.empty(room, dtype=np.int64)
-    found = np.int64(0)
+    found = int(np.int64(0))
     for q in range(len(cuts)):
         if found + len(norms) > room:
             room *= 2
@@ -83,7 +83,7 @@ def narrow(
         return -1, -1
     # Points that are certainly beyond the m-th smallest upper bound are not among the m nearest.
     limit = _smallest(ranked, count, m - 1)
-    kept = np.int64(0)
+    kept = int(np.int64(0))
     for i in range(count):
         if lowers[i] <= limit:
             squares[kept], places[kept] = squares[i], places[i]

@@ -18,7 +18,7 @@ def nearest_of_products(
     m = found.shape[1]
     heap, places = np.empty(m + 1, dtype=products.dtype), np.empty(m + 1, dtype=np.int64)
     for q in range(len(products)):
-        count = np.int64(0)
+        count = int(np.int64(0))
         for j in range(products.shape[1]):
             value = norms[j] - 2 * products[q, j]
             if j != first + q and (count < m or value < heap[1]):

@@ -95,7 +95,7 @@ def repelling(
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
     near = np.empty(len(landmarks), dtype=np.int64)
-    found = np.int64(0)
+    found = int(np.int64(0))
     for p in range(len(points)):
         count = 0
         for k in range(len(landmarks)):
@@ -147,7 +147,7 @@ def repelling_in_tree(
     squares = np.empty(8 * len(points) + 64)
     near, near_squares = np.empty(len(landmarks), dtype=np.int64), np.empty(len(landmarks))
     stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
-    found = np.int64(0)
+    found = int(np.int64(0))
     for p in range(len(points)):
         query = points[p].astype(np.float64)
         stack[0] = 0

@@ -171,7 +171,7 @@ def repel(
                 pushes[c, lane] = 0.0
             # Each point will be among those that repel it.
             pushes[3, lane] = -masses[i]
-        node, count = 0, np.int64(0)
+        node, count = 0, int(np.int64(0))
         while node < n_nodes:
             square = 0.0
             for c in range(3):

@@ -1,9 +1,16 @@
-"""Decorators that compile loops."""
+"""Decorators that compile loops.
+
+A literal that is passed to a compiled function has a type of its own, for which the function would
+be compiled once more, so counters that are passed begin as ``int(np.int64(0))``.
+"""
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import numba
+
+from trigpoint._common.warn import warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,5 +33,19 @@ def compiled_strictly(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: set[str] | bool) -> Function:
-    loop = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, cache=True)(function)
-    return cast(Function, loop)
+    compile = partial(numba.njit, nogil=True, error_model="numpy", fastmath=fastmath)
+    try:
+        return cast(Function, compile(cache=True)(function))
+    except RuntimeError:
+        _warn_once()
+        return cast(Function, compile()(function))
+
+
+@cache
+def _warn_once() -> None:
+    """Warn that no folder for the compiled code can be written, neither of the package nor home."""
+    text = (
+        "compiled loops cannot be stored, so every process compiles them again, which takes about "
+        "10 seconds: set NUMBA_CACHE_DIR, an environment variable, to a folder that can be written"
+    )
+    warn_user(UserWarning(text))

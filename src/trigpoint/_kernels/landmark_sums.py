@@ -98,7 +98,7 @@ def graph_sums(
     for j in range(len(starts)):
         last[j] = -1
     for i in range(len(nearest)):
-        size = np.int64(0)
+        size = int(np.int64(0))
         for p in range(nearest.shape[1]):
             share = shares[i, p]
             for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):

@@ -107,7 +107,7 @@ def nearest(
     points, rows = tree.points, tree.rows
     heap_nodes[0] = 0
     heap_squares[0] = _box_square(tree, heap_nodes[0], query)
-    waiting, count = np.int64(1), np.int64(0)
+    waiting, count = int(np.int64(1)), int(np.int64(0))
     bound = np.inf
     while waiting and heap_squares[0] <= bound:
         node = heap_nodes[0]
@@ -235,7 +235,7 @@ def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int,
 
     Ties go to the lower ``rows[place]``. This is Hoare's quickselect.
     """
-    low, high = np.int64(0), count - 1
+    low, high = int(np.int64(0)), count - 1
     target = m - 1
     while low < high:
         middle = (low + high) // 2

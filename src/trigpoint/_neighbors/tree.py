@@ -231,7 +231,7 @@ def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -
     for c in range(points.shape[1]):
         nodes.lower[0, c], nodes.upper[0, c] = lower[c], upper[c]
     low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
-    used, node = np.int64(1), np.int64(0)
+    used, node = int(np.int64(1)), int(np.int64(0))
     # Children are appended, so that the loop reaches every node.
     while node < used:
         if splittable(nodes, node, bucket):
