@@ -9,13 +9,13 @@ import pytest
 
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
-# They hold no doctests, and as modules of one name could not be looked through in any order.
+# These files hold no doctests, and pytest cannot import several modules of the same name.
 collect_ignore_glob = ["*conftest.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_the_disk():
-    """No test needs data to survive a loss of power."""
+    """Skip fsync, since no test needs data to survive a loss of power."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -23,7 +23,7 @@ def no_waiting_for_the_disk():
 
 @pytest.fixture
 def data_dir() -> Path:
-    """Folder of the real data, or a skip that says why."""
+    """Return the folder of the real data, or skip the test."""
     beside = Path(__file__).parents[2] / "shared" / "data"
     folder = Path(os.environ.get("TRIGPOINT_DATA", beside))
     if not folder.is_dir():
@@ -33,9 +33,10 @@ def data_dir() -> Path:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Function of an object and a name: a list of the arguments of all calls, which run as ever.
+    """Return a function that records the calls of ``owner.name``.
 
-    Arguments by name, if there are any, are the last entry.
+    It returns a list of the arguments of all calls, which run as usual. Keyword arguments, if any,
+    are the last entry.
     """
 
     def recorded(owner, name):
@@ -53,7 +54,7 @@ def calls(monkeypatch):
 
 @pytest.fixture
 def peak_memory():
-    """Function that calls another one; its result, and the bytes allocated at most meanwhile."""
+    """Return a function that calls another one, and returns its result and peak memory in bytes."""
 
     def peak(function, *arguments, **options):
         tracemalloc.start()
@@ -67,7 +68,7 @@ def peak_memory():
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """A generator with a fixed seed."""
+    """Return a generator with a fixed seed."""
     return np.random.default_rng(20150915)
 
 

@@ -1,4 +1,4 @@
-"""The public names, imports that go one way, and packages that may be missing."""
+"""Public names, one-way imports, and optional packages."""
 
 import ast
 import importlib
@@ -17,8 +17,8 @@ from trigpoint._cli.cli import main
 
 SOURCE = Path(trigpoint.__file__).parent
 
-# From the top: a module may import from layers below its own, never from its own or above. Modules
-# of a package that are needed below the rest of it are listed with their own names.
+# From top to bottom: a module may import from the layers below its own only. Modules that the rest
+# of their own package needs are listed by name.
 LAYERS = [
     {"__main__"},
     {"_cli"},
@@ -36,12 +36,12 @@ LAYERS = [
     {"_kernels", "_common"},
 ]
 
-# `save` is a method of every estimator, and what is saved depends on which estimators there are.
+# Every estimator has a method `save`, which in turn needs the list of all estimators.
 EXCEPTIONS = {("_embedding", "_estimators")}
 
 
 def part(parts: Sequence[str]) -> str:
-    """Name in LAYERS of a module, given as the parts of its name without ``trigpoint``."""
+    """Return the entry of LAYERS for a module, given as parts of its name below ``trigpoint``."""
     return (
         ".".join(parts[:2]) if any(".".join(parts[:2]) in names for names in LAYERS) else parts[0]
     )
@@ -52,7 +52,7 @@ def layer(name: str) -> int:
 
 
 def imported(path: Path) -> set[str]:
-    """Modules of trigpoint that a file imports."""
+    """Return the modules of trigpoint that a file imports."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -65,7 +65,7 @@ def imported(path: Path) -> set[str]:
             if parts == ["trigpoint"]:
                 names |= {alias.name for alias in node.names}
             elif parts[0] == "trigpoint":
-                # The name that is imported may be that of a module.
+                # The imported name may be that of a module.
                 names |= {part([*parts[1:], alias.name]) for alias in node.names}
     return names
 
@@ -81,7 +81,7 @@ def test_imports_go_down(path):
     assert not above, f"{own} imports {sorted(above)} from its own layer or above"
 
 
-# What users may import. Everything else begins with an underscore and may change without notice.
+# The modules that users may import. All others begin with an underscore.
 PUBLIC_MODULES = {"trigpoint", "trigpoint.datasets", "trigpoint.metrics", "trigpoint.plot"}
 
 
@@ -97,7 +97,7 @@ def test_modules_without_an_underscore_are_the_public_ones():
 
 
 def stub_names() -> set[str]:
-    """What `__init__.pyi` lists, which type checkers and `lazy_loader` read."""
+    """Return the names in `__init__.pyi`, which type checkers and `lazy_loader` read."""
     tree = ast.parse((SOURCE / "__init__.pyi").read_text())
     nodes = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     return {alias.name for node in nodes for alias in node.names}
@@ -110,7 +110,7 @@ def test_public_names_are_those_of_the_stub():
 
 
 def test_public_names_of_modules_are_those_listed_and_at_most_fifty():
-    """Both ways: what is listed is there, and what is there without an underscore is listed."""
+    """Every listed name exists, and every name without an underscore is listed."""
     count = len(stub_names())
     for module in map(importlib.import_module, PUBLIC_MODULES - {"trigpoint"}):
         count += len(module.__all__)
@@ -135,7 +135,7 @@ def test_a_file_name_means_one_thing():
 
 
 def test_no_module_catches_warnings():
-    """`warnings.catch_warnings` changes the whole process, and threads would undo each other."""
+    """`warnings.catch_warnings` changes the whole process, so threads would interfere."""
     calls = "catch_warnings", "simplefilter", "filterwarnings"
     found = [path for path in MODULES if any(call in path.read_text() for call in calls)]
     assert not found
@@ -148,7 +148,7 @@ OPTIONAL = ["pyarrow", "zarr", "h5py", "pandas", "polars", "xarray", "dask", "to
     ("code", "heavy"),
     [
         ("import trigpoint", ["numpy", "scipy", "sklearn"]),
-        # Pictures, clustering and image readers are imported where they are used.
+        # Plotting, clustering and image libraries are imported where they are used.
         (
             "from trigpoint import LaplacianEigenmaps",
             ["numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel", "tqdm"],
@@ -157,7 +157,7 @@ OPTIONAL = ["pyarrow", "zarr", "h5py", "pandas", "polars", "xarray", "dask", "to
     ],
 )
 def test_import_leaves_heavy_modules_alone(code, heavy):
-    # scikit-learn imports pandas where there is one, and pandas imports pyarrow.
+    # scikit-learn imports pandas if it is installed, and pandas imports pyarrow.
     before = "import sklearn.utils; " if heavy is OPTIONAL else ""
     code = (
         f"import sys; {before}before = set(sys.modules); {code}; "
@@ -187,7 +187,7 @@ def test_unknown_names_are_errors():
 
 @pytest.fixture
 def missing(monkeypatch):
-    """Function that lets a package be missing."""
+    """Return a function that makes a package appear to be missing."""
 
     def hide(package):
         for module in [name for name in sys.modules if name.split(".")[0] == package]:
@@ -217,7 +217,7 @@ def test_plots_without_matplotlib(rng, missing):
     ],
 )
 def test_commands_without_a_package(package, command, said, missing, tmp_path, capsys, monkeypatch):
-    """They say what to install, before any work."""
+    """Commands name the package to install before they do any work."""
     missing(package)
     monkeypatch.chdir(tmp_path)
     np.save("X.npy", np.eye(30))

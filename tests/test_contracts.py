@@ -36,8 +36,9 @@ ESTIMATORS = {
 SHUFFLED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 RANDOM = ["LaplacianEigenmaps from landmarks", "LandmarkMap"]
 
-# In a process of their own, because SciPy reads this switch once, at its first import; without it
-# scikit-learn would skip a check. Its few points fall apart into pieces, of which estimators warn.
+# Run in a separate process, because SciPy reads this switch only once, at its first import, and
+# without it scikit-learn would skip a check. The data of the checks has few points, whose graphs
+# are disconnected.
 CHECK = """
 import warnings
 from trigpoint import *

@@ -1,4 +1,4 @@
-"""The documentation: its code runs and prints what the pages say, and it leaves no name out."""
+"""The documentation: its code runs and prints what the pages show, and every name is documented."""
 
 import doctest
 import io
@@ -26,9 +26,9 @@ GENERATED = {"_build", "generated"}
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if not GENERATED & set(page.relative_to(ROOT).parts)]
 
-# A fenced block. One is left out only by a comment before it, <!-- not run: the reason -->; what it
-# prints may follow, as a block of text with nothing in between. After <!-- within 5 % -->, numbers
-# may differ that much, as they do between versions of the libraries below.
+# A fenced block. A comment before it excludes it, <!-- not run: the reason -->. A block of text
+# that follows immediately shows its output. After <!-- within 5 % -->, numbers may differ by that
+# much, as they do between versions of dependencies.
 FENCE = re.compile(
     r"^(<!-- (not run: (?P<reason>.+)|within (?P<percent>\d+) %) -->\n)?"
     r"^```(?P<language>\S+).*\n(?P<code>(?s:.*?))^```$"
@@ -36,7 +36,7 @@ FENCE = re.compile(
     re.MULTILINE,
 )
 
-# Sizes that a page shows, and smaller ones that are tried here.
+# Sizes that a page shows, and the smaller ones that the test uses.
 SMALLER = {"README.md": {"1_000_000": "5_000", "1000": "200", "2500": "200"}}
 
 OUTPUT = doctest.NORMALIZE_WHITESPACE
@@ -44,7 +44,7 @@ OUTPUT = doctest.NORMALIZE_WHITESPACE
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page, and the line that its code begins on."""
+    """A fenced block of a page, with the first line of its code."""
 
     line: int
     language: str
@@ -55,7 +55,7 @@ class Block:
 
 
 def read_blocks(text: str) -> list[Block]:
-    """Fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page in order."""
     blocks = []
     for found in FENCE.finditer(text):
         line = 1 + text.count("\n", 0, found.start("code"))
@@ -76,7 +76,7 @@ PAGES_THAT_RUN = [page for page in PAGES if any(map(runs, read_blocks(page.read_
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder to run a page in, with the files that pages take for given."""
+    """Return an empty folder to run a page in, with the files that pages assume."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -98,7 +98,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def real_data(request):
-    """The file of real data that a recipe takes for given, if it does."""
+    """Return the file of real data that a recipe assumes, if any."""
     page = request.node.callspec.params["page"]
     given = RECIPES.get(page.stem) if page.parent.name == "recipes" else None
     return request.getfixturevalue("data_dir") / given if given else None
@@ -120,7 +120,7 @@ def test_page_runs(page, real_data, folder, monkeypatch):
         printed = io.StringIO()
         with redirect_stdout(printed):
             if block.language == "python":
-                # Numbered as in the page, so that an error names its line.
+                # Keep the line numbers of the page, so that an error names its line.
                 code = "\n" * (block.line - 1) + code
                 exec(compile(code, str(page), "exec"), namespace)
             else:
@@ -141,7 +141,7 @@ def prints_as_shown(block: Block, printed: str) -> bool:
 
 
 def run_commands(code: str, page: Path, line: int) -> str:
-    """What the ``trigpoint`` commands of a shell block print; others are not ours to run."""
+    """Run the ``trigpoint`` commands of a shell block, and only these; return their output."""
     shown = ""
     for command in code.replace("\\\n", " ").splitlines():
         words = shlex.split(command, comments=True)
@@ -188,7 +188,7 @@ def test_public_names_are_in_the_reference():
 
 
 def test_pages_name_what_there_is():
-    """Functions beside equations, subcommands, scripts of the gallery, benchmarks, pictures."""
+    """Pages list all subcommands, gallery scripts and benchmarks, and name existing functions."""
     names = re.findall(r"`(_[a-z]+(?:\.[A-Za-z_]+)+)`", (DOCS / "how-it-works.md").read_text())
     assert "_geometry.bhattacharyya" in names
     for name in names:
@@ -237,7 +237,7 @@ def test_every_experiment_has_its_verdict(monkeypatch):
 
 
 def test_links_of_the_readme():
-    """Those of the other pages are checked when the documentation is built."""
+    """Sphinx checks the links of the other pages."""
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
     assert targets
     assert [target for target in targets if not (ROOT / target).exists()] == []
@@ -254,7 +254,7 @@ def test_promises_are_held_by_tests_that_exist():
 
 
 def skeleton(name, imports):
-    """Run the block of CONTRIBUTING.md that defines a name, with the imports of some modules."""
+    """Run the block of CONTRIBUTING.md that defines a name, after importing from some modules."""
     blocks = [block.code for block in read_blocks((ROOT / "CONTRIBUTING.md").read_text())]
     (code,) = (code for code in blocks if re.search(rf"^(class|def) {name}\b", code, re.MULTILINE))
     namespace = {"__name__": "skeleton"}

@@ -25,7 +25,7 @@ def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
 
 
 def by_definition(x, y, cx, cy):
-    """The paper's equation, term by term."""
+    """Evaluate the equation of the paper term by term."""
     c = (cx + cy) / 2
     determinants = np.linalg.det(c) / np.sqrt(np.linalg.det(cx) * np.linalg.det(cy))
     return (x - y) @ np.linalg.inv(c) @ (x - y) / 8 + np.log(determinants) / 2
@@ -79,7 +79,7 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
 
 
 def test_variances_within_far_clusters_keep_their_digits(rng):
-    """Around the center of all, squares of float32 have no digits left for the spread of one."""
+    """Relative to the overall center, float32 squares lose the digits of a cluster's spread."""
     centers = 1e4 * rng.normal(size=(3, 40))
     points = np.concatenate([center + rng.normal(size=(50, 40)) for center in centers])
     points = points.astype(np.float32)
@@ -108,7 +108,7 @@ def test_regularize_makes_fewer_neighbors_than_dimensions_invertible(rng):
     assert np.linalg.matrix_rank(flat) == 3
     regular, _ = regularize(flat[None])
     assert np.linalg.cond(regular[0]) < 1e4
-    # The caller's array is left alone.
+    # The caller's array is not modified.
     assert np.linalg.matrix_rank(flat) == 3
 
 
@@ -135,7 +135,7 @@ def ball(n, d, rng):
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5])
 def test_balls_in_a_larger_space(dimension, rng):
     X = ball(20_000, dimension, rng) @ rng.normal(size=(dimension, 40))
-    # Balls at the border hold fewer points, which costs some of a high dimension.
+    # Balls at the border hold fewer points, which lowers the estimate in high dimension.
     assert local_dimension(X, 2000) == pytest.approx(dimension, rel=0.15)
 
 

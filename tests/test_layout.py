@@ -1,4 +1,4 @@
-"""The layout of a map against sums over all pairs, and the same bits from any number of threads."""
+"""The layout of maps, compared with sums over all pairs, and independent of threads."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from trigpoint._neighbors.cells import neighbors_of_all
 
 
 def among(points, masses, perplexity, n_threads=1):
-    """Affinities between points and all others, or the nearest 3 x `perplexity` of them."""
+    """Return affinities to all other points, or to the nearest 3 x `perplexity` of them."""
     m = min(round(3 * perplexity), len(points) - 1)
     found = neighbors_of_all(points, m, np.random.default_rng(0), n_threads)
     return affinities(points, masses, found, perplexity, n_threads)
@@ -41,7 +41,7 @@ def pairs(points):
 
 
 def repelled(points, masses, angle):
-    """Forces and sums of all points, in their order."""
+    """Return forces and sums of all points, in their original order."""
     tree = mass_tree(points, masses)
     forces, sums = np.empty_like(points), np.empty(len(points))
     inside, n = points[tree.order], len(points)
@@ -51,9 +51,10 @@ def repelled(points, masses, angle):
 
 
 def walk(tree, points, masses, i, angle):
-    """Force and sum of one point: nodes seen under a smaller angle count as one point each.
+    """Return force and sum of one point; nodes seen under a small angle count as one point each.
 
-    The angle is that from the nearest place in the box around those that walk together.
+    The angle is measured from the nearest position in the box around the points that traverse the
+    tree together.
     """
     force, total = np.zeros(3), 0.0
     first = int(np.flatnonzero(tree.order == i)[0]) // TOGETHER * TOGETHER
@@ -82,7 +83,7 @@ def walk(tree, points, masses, i, angle):
 def cloud(request, rng):
     points = np.zeros((300, 3))
     points[:, : request.param] = 5 * rng.normal(size=(300, request.param))
-    # Some coincide.
+    # Some points coincide.
     points[7:12] = points[6]
     return points, rng.uniform(0.5, 5, size=300)
 
@@ -94,7 +95,7 @@ def test_repulsion_is_the_sum_over_all_pairs(cloud):
     forces, sums = repelled(points, masses, 1e-6)
     np.testing.assert_allclose(forces, expected, atol=1e-12 * abs(expected).max())
     np.testing.assert_allclose(sums, kernel @ masses, rtol=1e-12)
-    # With nodes taken for points, it is close.
+    # Treating nodes as points gives nearly the same result.
     forces, sums = repelled(points, masses, 0.6)
     tree = mass_tree(points, masses)
     for i in range(25):
@@ -115,7 +116,7 @@ def test_nodes_have_the_mass_of_their_points(cloud):
         np.testing.assert_allclose(values[:3], center, atol=1e-12)
         np.testing.assert_allclose(values[3], masses[inside].sum())
         assert values[4] == np.ptp(points[inside], axis=0).max() ** 2
-    # Points are divided among nodes that are ever smaller.
+    # Points are divided into smaller and smaller nodes.
     assert tree.values[tree.past == np.arange(len(tree.past)) + 1, 4].max() < tree.values[0, 4] / 4
 
 
@@ -135,7 +136,7 @@ def test_shares_are_gaussian_and_have_the_perplexity(perplexity, outlier, rng):
     logarithms = np.log(np.maximum(shares, 1e-300))
     entropies = -(shares * logarithms).sum(axis=1)
     np.testing.assert_allclose(entropies, np.log(perplexity), rtol=0, atol=1.001e-9)
-    # Logarithms fall along a line as the squares grow.
+    # Logarithms decrease linearly with the squares.
     for row, excess in zip(shares, squares - squares.min(axis=1, keepdims=True), strict=True):
         last = np.where(row > 1e-250, excess, 0).argmax()
         slope = np.log(row[last] / row.max()) / excess[last]
@@ -145,7 +146,7 @@ def test_shares_are_gaussian_and_have_the_perplexity(perplexity, outlier, rng):
 
 
 def test_shares_of_equal_distances(rng):
-    """More nearest ones than the perplexity asks for share alone; they may be all there are."""
+    """If more neighbors than the perplexity are nearest and equally far, only they have shares."""
     squares = 1 + rng.random((10, 6))
     squares[:, [1, 2, 5]] = 1.0
     expected = np.zeros((10, 6))
@@ -156,7 +157,7 @@ def test_shares_of_equal_distances(rng):
 
 @pytest.mark.parametrize(("k", "d"), [(2, 3), (8, 3), (25, 3), (200, 30)])
 def test_affinities_have_the_perplexity_and_the_masses(k, d, rng):
-    """Neighbors come in any order, and need not be the nearest."""
+    """Neighbors may come in any order, and need not be the nearest."""
     points, masses = rng.normal(size=(k, d)), rng.uniform(1, 9, size=k)
     m = min(30, k - 1)
     neighbors = np.array([rng.permutation(np.delete(np.arange(k), i))[:m] for i in range(k)])
@@ -173,7 +174,7 @@ def test_affinities_have_the_perplexity_and_the_masses(k, d, rng):
 
 
 def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
-    """Also if there are more of them than neighbors."""
+    """There may be more duplicates than neighbors."""
     joint = among(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
     assert (np.diag(joint) == 0).all()
     groups = np.arange(27) // 9
@@ -181,7 +182,7 @@ def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
 
 
 def test_shared_affinities_add_up_over_the_points(rng):
-    """The slow way: pair by pair, point by point."""
+    """Compared with a sum over pairs, point by point."""
     points, landmarks = rng.normal(size=(80, 2)), rng.normal(size=(12, 2))
     squares = np.square(points[:, None] - landmarks).sum(axis=-1)
     order = np.argsort(squares, axis=1)[:, :5]
@@ -205,7 +206,7 @@ def test_points_as_far_from_all_landmarks_tie_all():
 
 
 def divergence(joint, masses, positions):
-    """Of the model from the affinities, over all pairs."""
+    """Return the Kullback-Leibler divergence of the model from the affinities, over all pairs."""
     shares = masses / masses.sum()
     model = shares[:, None] * shares * pairs(positions)[1]
     model /= model.sum()
@@ -231,7 +232,7 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
 
 
 def slow_layout(joint, masses, points, exaggeration, n_iter):
-    """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
+    """Follow the gradient over all pairs, with momentum; return landmarks that reach the limit."""
     shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
     points = start = points - shares @ points
     anchor = min(_ANCHOR[0], _ANCHOR[1] / len(points))
@@ -273,7 +274,7 @@ def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monk
 
 
 def test_attraction_is_never_less_than_asked_for(rng):
-    """Early exaggeration falls to that of the user, and where it is lower, has no effect."""
+    """Early exaggeration decreases to the user's value, and has no effect if it is lower."""
     factors = [factor for _, factor, _ in _PHASES]
     assert factors == sorted(factors, reverse=True)
     assert factors[-1] == 0
@@ -288,7 +289,7 @@ def test_attraction_is_never_less_than_asked_for(rng):
         np.testing.assert_array_equal(
             layout(joint, masses, start, exaggeration=most, n_iter=20), found
         )
-    # Nodes taken for points make a small difference.
+    # Treating nodes as points makes a small difference.
     assert np.abs(found - expected).max() < 0.2 * np.abs(expected).max()
 
 
@@ -310,7 +311,7 @@ def test_starts_are_centered_and_scaled_by_the_masses(rng):
     radius = np.sqrt(np.average(np.square(start).sum(axis=1), weights=masses))
     assert radius == pytest.approx(START_RADIUS * np.sqrt(400), rel=1e-3)
     np.testing.assert_allclose(np.average(start, axis=0, weights=masses), 0, atol=0.01)
-    # Coordinates that coincide are separated by noise alone.
+    # Only noise separates coordinates that coincide.
     once = scaled_start(np.ones((400, 2)), masses, rng)
     assert once.std() < 0.01
     assert len(np.unique(once, axis=0)) == 400
@@ -318,7 +319,7 @@ def test_starts_are_centered_and_scaled_by_the_masses(rng):
 
 @pytest.mark.parametrize(("dimension", "largest"), [(3.0, 50.0), (12.0, 15.0)])
 def test_large_starts_are_limited_by_the_local_dimension(dimension, largest, rng):
-    """Rows of a class that start far apart would end in islands."""
+    """If rows of a class start far apart, they end in separate islands."""
     given, masses = rng.normal(size=(40_000, 2)), np.ones(40_000)
     start = scaled_start(given, masses, rng, dimension)
     assert np.sqrt(np.square(start).sum(axis=1).mean()) == pytest.approx(largest, rel=1e-3)
@@ -339,7 +340,7 @@ def test_same_bits_with_any_number_of_threads(rng):
 
 
 def test_heavy_landmarks_take_more_room():
-    """Of two groups with the same landmarks, the one that stands for more points is larger."""
+    """Of two groups with equally many landmarks, the one that represents more points is larger."""
     rng = np.random.default_rng(0)
     group = rng.normal(size=(200, 5))
     points = np.concatenate([group, group + 30])

@@ -1,4 +1,4 @@
-"""One process that is used for long: many fits, and Ctrl-C."""
+"""Long use of one process: many fits, and Ctrl-C."""
 
 import gc
 import os
@@ -12,7 +12,7 @@ import pytest
 
 import trigpoint as tp
 
-# Far above what a loaded machine's allocator keeps, and far below what a leak would take.
+# Far above what the allocator of a busy machine retains, and far below the size of a leak.
 MOST_GROWTH = 64 * 2**20
 
 
@@ -38,7 +38,7 @@ def test_fits_leave_no_memory_behind(rng):
     assert resident() - before < MOST_GROWTH
 
 
-# In different stages of the work: trees, landmarks, graphs, points.
+# At different stages: building trees, drawing landmarks, building graphs, transforming points.
 SECONDS = 0.05, 0.13, 0.25, 0.42
 SCRIPT = f"""
 import gc

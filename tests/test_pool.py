@@ -1,4 +1,4 @@
-"""Fit on a pool of rows: which rows, from any storage, and what they cost."""
+"""Fitting on a pool of rows: which rows are read, from any storage, and at what cost."""
 
 from contextlib import nullcontext
 
@@ -57,7 +57,7 @@ def test_the_number_of_rows(n, k, per_landmark, size):
 
 
 def test_rows_that_take_much_memory_are_fewer(recwarn):
-    """2 GiB hold 107,374 rows of 20 kB: 26 for each of 4,000 landmarks, and 10 of 10,000."""
+    """2 GiB hold 107,374 rows of 20 kB: 26 per landmark for 4,000, and 10 for 10,000 landmarks."""
     assert pool_size(10**7, 4000, 20_000) == 2**31 // 20_000
     assert not recwarn.list
     with pytest.warns(tp.ParameterWarning, match="10,000 landmarks are drawn from 107,374 rows"):
@@ -85,7 +85,7 @@ def test_the_number_of_landmarks_is_planned(landmarks, k):
 
 
 class Counted(ArraySource):
-    """Notes how many rows are taken, each time that the rows are read."""
+    """A source that records how many rows each pass reads."""
 
     def __init__(self, X):
         super().__init__(X)
@@ -115,17 +115,17 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 def test_a_fit_reads_the_pool_once_however_many_rows_there_are(estimator, rng, monkeypatch):
-    """Ten times the rows cost nothing but reading them."""
+    """With ten times as many rows, only reading takes longer."""
     monkeypatch.setattr(_pool, "LEAST_ROWS", 2000)
     for n in (5000, 50_000):
         source = Counted(rng.normal(size=(n, 3)) + 1)
         clone(estimator).fit(source)
         (taken,) = source.taken
-        # Landmarks given by number are taken besides.
+        # Landmarks given by number are read in addition.
         assert 2000 <= taken <= 50 * 64 + 50
 
 
-# The same from everywhere --------------------------------------------------------------------
+# The same result from any storage --------------------------------------------------------------
 
 
 def test_up_to_the_size_of_the_pool_all_rows_are_drawn_from(X):
@@ -138,7 +138,7 @@ def test_up_to_the_size_of_the_pool_all_rows_are_drawn_from(X):
 
 
 def stored(kind, X, folder):
-    """A context manager around the rows of `X` in some storage, all of which keep float32."""
+    """Yield the rows of `X` in some storage that preserves float32."""
     if kind == "strided":
         return nullcontext(np.repeat(X, 2, axis=1)[:, ::2])
     if isinstance(kind, int):
@@ -146,7 +146,7 @@ def stored(kind, X, folder):
     return held(kind, folder, X)
 
 
-# Numbers are rows of the chunks of Dask.
+# Keys are numbers of rows per Dask chunk.
 STORAGE = ["fortran", "strided", "memmap", "points.npy", "points.parquet"]
 STORAGE += ["points.h5", "points.zarr", "tensor", 9000, 70_001]
 
@@ -160,7 +160,7 @@ def test_the_same_bits_from_any_storage(kind, X, expected, tmp_path):
 
 
 def test_the_same_landmarks_from_text(X, tmp_path):
-    """Text becomes float64: the same as from an array of that type."""
+    """Text is read as float64 and gives the same result as a float64 array."""
     X = X[:20_000].astype(np.float64)
     with open(tmp_path / "X.csv", "w") as file:
         file.write("a,b,c\n")
@@ -183,7 +183,7 @@ def test_a_map_is_the_same_in_any_memory_order(least, rng, monkeypatch):
         np.testing.assert_array_equal(clone(emb).fit_transform(same), expected)
 
 
-# Landmarks outside of the pool ---------------------------------------------------------------
+# Landmarks outside the pool --------------------------------------------------------------------
 
 
 def test_landmarks_by_row_number_are_read_in_the_same_pass(rng, monkeypatch):

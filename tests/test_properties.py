@@ -1,6 +1,6 @@
-"""What must not change a result, for any points.
+"""Changes of the input that must not change a result, for random point clouds.
 
-``PROFILE=many EXAMPLES=10000`` tries many examples; here a few fixed ones are tried.
+By default, a few fixed examples are tested; ``PROFILE=many EXAMPLES=10000`` tests many.
 """
 
 import os
@@ -23,17 +23,17 @@ settings.register_profile("few", max_examples=6, derandomize=True, **SHARED)
 settings.register_profile("many", max_examples=int(os.environ.get("EXAMPLES", "10000")), **SHARED)
 settings.load_profile(os.environ.get("PROFILE", "few"))
 
-# Small clouds in many dimensions fall apart, and some are lines.
+# Graphs of small clouds in many dimensions are often disconnected, and some clouds are lines.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Coordinates are multiples of this, and small, so that sums of squared differences are exact in
-# any order: what a property says of decisions is then equality, not nearness.
+# Coordinates are small multiples of this number, so that sums of squared differences are exact in
+# any order and results can be compared exactly.
 STEP = 2.0**-6
 
 
 @st.composite
 def clouds(draw):
-    """Distinct points of some shape, float64."""
+    """Draw distinct float64 points of some shape."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(40, 150)), draw(st.sampled_from((1, 2, 3, 8, 17, 24)))
     shape = draw(st.sampled_from(["normal", "uniform", "groups", "curve"]))
@@ -46,16 +46,16 @@ def clouds(draw):
     else:
         X = np.outer(np.sort(rng.random(n)) * 20, np.ones(d)) + rng.normal(size=(n, d)) / 8
     X = np.round(X / STEP) * STEP
-    # In their order, without repetitions.
+    # Keep the order, and drop duplicates.
     return X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
 
 
 def few_landmarks(X):
-    """A number of landmarks for a cloud."""
+    """Draw a number of landmarks that suits a cloud."""
     return max(4, len(X) // 6)
 
 
-# Every estimator, and every kind of extension.
+# Every estimator and every kind of extension.
 ESTIMATORS = [
     *(tp.LaplacianEigenmaps(extension=extension) for extension in ("auto", "all", "smooth")),
     *(tp.DiffusionMaps(), tp.Isomap(), tp.KernelPCA(), tp.LandmarkMap(n_iter=10)),
@@ -63,7 +63,7 @@ ESTIMATORS = [
 
 
 def fitted(estimator, X):
-    """Fit an estimator, or leave the example out if the points do not allow it."""
+    """Fit an estimator; skip the example if its points cannot be fitted."""
     try:
         return clone(estimator).set_params(landmarks=few_landmarks(X), random_state=0).fit(X)
     except ParameterError:
@@ -80,7 +80,7 @@ def drawn(X, **options):
     st.sampled_from(["Fortran", "backward", "every second", "swapped"]),
 )
 def test_memory_order(X, estimator, order):
-    """The same values anywhere in memory: the same landmarks and coordinates, to the bit."""
+    """The same values in another memory order give bitwise the same landmarks and coordinates."""
     other = {
         "Fortran": np.asfortranarray,
         "backward": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
@@ -94,7 +94,7 @@ def test_memory_order(X, estimator, order):
 
 @given(clouds(), st.integers(-40, 40), st.sampled_from(["welsch", "sin2"]))
 def test_translated_landmarks(X, shift, repulsion):
-    """Points shifted without rounding: the same landmarks."""
+    """A shift that causes no rounding does not change the landmarks."""
     shifted = X + shift * (1 + np.arange(X.shape[1]) % 3)
     np.testing.assert_array_equal(
         drawn(shifted, repulsion=repulsion), drawn(X, repulsion=repulsion)
@@ -103,7 +103,7 @@ def test_translated_landmarks(X, shift, repulsion):
 
 @given(clouds(), st.integers(0, 2**32 - 1))
 def test_rotated_landmarks(X, seed):
-    """Axes exchanged and turned around, which rounds nothing: the same landmarks."""
+    """Permuting and flipping axes, which causes no rounding, does not change the landmarks."""
     rng = np.random.default_rng(seed)
     turned = X[:, rng.permutation(X.shape[1])] * rng.choice([-1.0, 1.0], size=X.shape[1])
     np.testing.assert_array_equal(drawn(turned), drawn(X))
@@ -111,12 +111,12 @@ def test_rotated_landmarks(X, seed):
 
 @given(clouds(), st.sampled_from([2.0**-9, 2.0**-1, 2.0**3, 2.0**20]))
 def test_scaled_landmarks(X, factor):
-    """Another unit, which rounds nothing: the same landmarks."""
+    """A change of units that causes no rounding does not change the landmarks."""
     np.testing.assert_array_equal(drawn(X * factor), drawn(X))
 
 
 @given(clouds(), st.sampled_from(["welsch", "sin2"]))
 def test_precision_of_landmarks(X, repulsion):
-    """Points that float32 represents: the same landmarks as in float64."""
+    """Points that float32 represents exactly have the same landmarks in float64."""
     single = X.astype(np.float32)
     np.testing.assert_array_equal(drawn(single, repulsion=repulsion), drawn(X, repulsion=repulsion))

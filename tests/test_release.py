@@ -1,4 +1,4 @@
-"""What is released with the library: locked versions, workflows, Make targets, a notebook."""
+"""Files released with the library: locked versions, workflows, Make targets, a notebook."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def test_the_lock_has_an_allowed_version_of_every_dependency():
     )
     for line in wanted:
         requirement = packaging.Requirement(line)
-        # The lock has names as package indexes normalize them.
+        # Names in the lock are normalized.
         name = re.sub(r"[-_.]+", "-", requirement.name.lower())
         assert requirement.specifier.contains(locked[name]), line
 
@@ -80,7 +80,7 @@ NOTEBOOK = Path(__file__).parents[1] / "examples" / "first_steps.ipynb"
 
 
 def html_of(cell):
-    """All HTML below a cell."""
+    """Return all HTML in the outputs of a cell."""
     return "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
 
 
@@ -91,7 +91,7 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     with warnings.catch_warnings():
-        # Of the libraries that talk to the kernel.
+        # Ignore warnings of the libraries that communicate with the kernel.
         warnings.simplefilter("ignore")
         NotebookClient(
             notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
@@ -105,7 +105,7 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
         for cell in notebook.cells
         if cell.cell_type == "code"
     }
-    # Landmarks, and the points embedded.
+    # One line for the landmarks and one for the points.
     assert said.pop("fit").count("\n") == 2
     bars = said.pop("report").splitlines()
     assert all(re.match(r"[a-z ]+: +(\d+%|\d\d:\d\d)", bar) for bar in bars if bar)

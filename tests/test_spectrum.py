@@ -1,4 +1,4 @@
-"""Spectra against scikit-learn's, and the choice of independent eigenvectors."""
+"""Spectra, compared with scikit-learn's, and the choice of independent eigenvectors."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from trigpoint.datasets import make_swiss_roll
 
 @pytest.fixture(scope="module")
 def weights(roll) -> csr_array:
-    """A connected neighborhood graph of 800 points, without loops."""
+    """Return a connected neighborhood graph of 800 points, without self-loops."""
     X = roll[0][:800]
     adjacency = kneighbors_graph(X, 12, mode="connectivity")
     adjacency = adjacency.maximum(adjacency.T)
@@ -36,7 +36,7 @@ def weights(roll) -> csr_array:
 
 @pytest.fixture(params=["dense", "factorization", "Lanczos"])
 def solver(request, monkeypatch):
-    """Each of the three solvers in turn, whatever the graph."""
+    """Force each of the three solvers in turn, for any graph."""
     if request.param != "dense":
         monkeypatch.setattr(trigpoint._spectrum, "_DENSE_MAX", 10)
     limit = np.inf if request.param == "factorization" else 0.0
@@ -54,7 +54,7 @@ def test_laplacian_eigenmaps_solve_the_generalised_problem(weights):
     np.testing.assert_allclose(left, degrees @ found.coordinates * expected, atol=1e-9)
     gram = found.coordinates.T @ degrees @ found.coordinates
     np.testing.assert_allclose(gram, np.eye(5), atol=1e-9)
-    # Signs are fixed.
+    # Signs are arbitrary.
     largest = np.abs(found.coordinates).argmax(axis=0)
     assert (found.coordinates[largest, np.arange(5)] > 0).all()
 
@@ -93,13 +93,13 @@ def test_too_many_principal_components_are_refused():
 
 
 def test_independent_columns_skip_functions_of_earlier_ones(rng):
-    """A strip four times as long as wide: cosines of its length come first."""
+    """On a strip four times as long as wide, the first eigenvectors are cosines of the length."""
     s, h = rng.uniform(size=(2, 1000))
     columns = [np.cos(np.pi * s), np.cos(2 * np.pi * s), np.cos(3 * np.pi * s), np.cos(np.pi * h)]
     mixed = np.cos(np.pi * s) * np.cos(np.pi * h)
     vectors = np.column_stack([*columns, mixed])
     np.testing.assert_array_equal(independent_columns(vectors, 2)[0], [0, 3])
-    # The last one is tried, too.
+    # The last candidate is tested as well.
     np.testing.assert_array_equal(independent_columns(vectors[:, :4], 2)[0], [0, 3])
 
 
@@ -119,7 +119,7 @@ def test_hop_dimension_is_about_that_of_the_data(d, low, high, rng):
 
 
 def test_20_000_landmarks_of_a_surface_are_factorized(calls):
-    """Lanczos alone would take thousands of steps here, minutes instead of seconds."""
+    """Lanczos would take thousands of steps here, and minutes instead of seconds."""
     factorized = calls(trigpoint._spectrum, "splu")
     X, intrinsic = make_swiss_roll(20_000, random_state=0)
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(X))
@@ -130,10 +130,10 @@ def test_20_000_landmarks_of_a_surface_are_factorized(calls):
 
 
 def test_5_000_landmarks_in_high_dimension_are_iterated(rng, calls):
-    """A factorization would fill in here."""
+    """A factorization would have much fill-in here."""
     factorized = calls(trigpoint._spectrum, "splu")
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(rng.uniform(size=(5000, 10))))
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     assert not factorized
-    # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
+    # The first modes of a cube are cosines along its axes, with nearly equal eigenvalues.
     assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3

@@ -1,7 +1,7 @@
-"""Tensors, extensions evaluated by PyTorch, and the device that coordinates are computed on.
+"""Tensors, extensions evaluated by PyTorch, and the device of the computation.
 
-It is ``torch.device("cpu")`` here, which computes with PyTorch on the host;
-`tools/gpu_check.py` does the same on a GPU.
+The device is ``torch.device("cpu")``, on which PyTorch computes on the host; `tools/gpu_check.py`
+runs similar checks on a GPU.
 """
 
 import subprocess
@@ -48,7 +48,7 @@ def emb():
 )
 @pytest.mark.parametrize("device", [None, HERE, "cpu"])
 def test_a_tensor_gives_a_tensor_of_the_fitted_type(emb, dtype, device):
-    """Whether PyTorch or the host computes."""
+    """The type does not depend on whether PyTorch or NumPy computes."""
     X = torch.tensor(X3).to(dtype)
     found = emb.transform(X.requires_grad_(dtype.is_floating_point), device=device)
     assert isinstance(found, torch.Tensor)
@@ -77,7 +77,7 @@ def test_reading_in_place_and_in_the_fitted_precision():
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
 @pytest.mark.parametrize("device", [None, HERE])
 def test_rows_that_are_not_finite(emb, value, device, monkeypatch):
-    """Of several blocks, on the device."""
+    """The invalid rows are in different blocks, on the device."""
     X = torch.tensor(X3)
     X[431, 2] = value
     X[650, 0] = value
@@ -106,7 +106,7 @@ def test_progress_and_far_rows(emb, monkeypatch):
 
 
 def test_blocks_of_the_host(emb, monkeypatch):
-    """Two at a time, as on a GPU: in order, and the same bits."""
+    """Two blocks are processed at a time, as on a GPU; results are in order, bit for bit."""
     fitted = emb.model_
     blocks = [(start, X3[start : start + 90]) for start in range(0, 700, 90)]
     expected = fitted.to(HERE)(torch.tensor(X3), 0)[0]
@@ -156,7 +156,7 @@ def one_thread():
 
 
 def cloud(n, d, dtype=np.float64, seed=0):
-    """Rows around a surface, away from the origin."""
+    """Return rows near a surface that is away from the origin."""
     rng = np.random.default_rng(seed)
     flat = rng.uniform(size=(n, min(d, 3))) * 10
     basis = np.linalg.qr(np.random.default_rng(1).normal(size=(d, flat.shape[1])))[0]
@@ -195,7 +195,7 @@ def test_unit_rows_of_any_magnitude():
 
 
 def test_the_nearest_landmarks_are_those_of_the_host_to_the_bit():
-    """On grids, more landmarks are at the same distance than products select at first."""
+    """On grids, more landmarks are equally near than products select at first."""
     rng = np.random.default_rng(0)
     grid = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
     wide = np.concatenate([np.eye(12), -np.eye(12)])
@@ -217,7 +217,7 @@ def test_the_nearest_landmarks_are_those_of_the_host_to_the_bit():
 
 @pytest.mark.filterwarnings("ignore::trigpoint._numerics.connectivity.DisconnectedGraphWarning")
 def test_groups_far_apart():
-    """Two groups, whose distance swamps that of the landmarks within them."""
+    """The distance between two groups swamps the distances within them."""
     X = np.concatenate([cloud(600, 3), 1e6 + cloud(600, 3, seed=1)])
     emb = eigenmaps("graph").fit(X)
     expected = emb.transform(X)
@@ -251,7 +251,7 @@ def test_devices(monkeypatch):
 
 
 def test_no_torch():
-    """Nothing but a GPU asked for by name needs PyTorch, and nothing else imports it."""
+    """PyTorch is imported only if a GPU is requested by name."""
     code = """
 import sys
 import numpy as np
@@ -272,7 +272,7 @@ except tp.ParameterError as error:
 
 
 def test_pools_are_mapped_on_the_device(monkeypatch):
-    """They have the bits of the host, and errors name rows of X."""
+    """Pools have the bits of the host, and errors name rows of X."""
     monkeypatch.setattr(sources, "resolve_device", lambda device, X=None: HERE)
     X = X3.astype(np.float32) - 3
     rows = np.arange(3, 700, 5)

@@ -1,4 +1,4 @@
-"""Files to run the command on."""
+"""Input files for the command."""
 
 import shutil
 
@@ -10,7 +10,7 @@ import trigpoint as tp
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    """A few files of points, which tests take copies of."""
+    """Return a few files of points, of which tests use copies."""
     files = tmp_path_factory.mktemp("files")
     X, intrinsic = tp.datasets.make_swiss_roll(2000, dtype=np.float32, random_state=0)
     np.save(files / "roll.npy", X)
@@ -23,6 +23,6 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, files):
-    """A folder with a few files of points, in which the command is run."""
+    """Return a folder with a few files of points, in which the command is run."""
     monkeypatch.chdir(tmp_path)
     return shutil.copytree(files, tmp_path, dirs_exist_ok=True)

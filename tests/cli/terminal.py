@@ -1,4 +1,4 @@
-"""What tests of the command share: running it, and reading what it says."""
+"""Helpers of the command's tests: run it, and read its output."""
 
 import json
 
@@ -6,7 +6,7 @@ from trigpoint._cli.cli import main
 
 
 def run(*arguments):
-    """Run the command; an embedding is by eigenmaps of one graph unless a method is named."""
+    """Run the command; without a method, ``embed`` uses eigenmaps of one graph."""
     if arguments[0] == "embed" and "--method" not in arguments:
         arguments = (*arguments, "--method", "laplacian")
         if "--graph" not in arguments:
@@ -15,14 +15,14 @@ def run(*arguments):
 
 
 def result(capsys, *arguments):
-    """Run the command, and read the JSON that it prints."""
+    """Run the command, and return the JSON that it prints."""
     capsys.readouterr()
     assert run(*arguments, "--json") == 0
     return json.loads(capsys.readouterr().out)
 
 
 def said(capsys):
-    """The one line on standard error, without the name of the command."""
+    """Return the only line on standard error, without the name of the command."""
     out, err = capsys.readouterr()
     assert out == ""
     (line,) = err.splitlines()

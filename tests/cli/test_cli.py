@@ -1,4 +1,4 @@
-"""The command: what it says, where, with which exit code, and what it refuses."""
+"""The command: its output, exit codes and error messages."""
 
 import os
 import subprocess
@@ -86,7 +86,7 @@ def test_usage_errors_import_nothing_slow():
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
-    """They are refused before any file is looked at."""
+    """Wrong arguments are rejected before any file is read."""
     assert exit_code(*arguments) == USAGE
     out, err = capsys.readouterr()
     assert out == ""
@@ -96,7 +96,7 @@ def test_wrong_arguments(arguments, said, capsys):
 
 @pytest.fixture
 def failing(monkeypatch, tmp_path):
-    """Let ``trigpoint demo`` fail with an error."""
+    """Make ``trigpoint demo`` fail with an error."""
 
     def run(error, *options):
         def fail(*_):
@@ -109,7 +109,7 @@ def failing(monkeypatch, tmp_path):
 
 
 def about(parameter):
-    """An error about a parameter, for which there may be an option."""
+    """Return an error about a parameter, which may have an option."""
     return type("Wrong", (ValueError,), {"parameter": parameter})("no")
 
 
@@ -148,7 +148,7 @@ def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only some systems have it")
 def test_a_full_standard_output(tmp_path, capsys, monkeypatch):
-    """Nor does Python complain when it closes the output at exit."""
+    """Python does not complain either, when it closes the output at exit."""
     np.save(tmp_path / "x.npy", np.eye(5))
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
