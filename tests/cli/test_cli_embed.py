@@ -1,4 +1,4 @@
-"""``trigpoint embed``: coordinates, and what is written besides."""
+"""``trigpoint embed``: coordinates and other outputs."""
 
 import json
 from pathlib import Path
@@ -140,13 +140,13 @@ def test_warnings_are_lines(folder, capsys):
 
 
 def colors_of(page):
-    """Names of what a page can be colored by."""
+    """Return the names of the colorings that a page offers."""
     facts = json.loads(Path(page).read_text().split('id="facts">')[1].split("</script>")[0])
     return [column["name"] for column in facts["colors"]]
 
 
 def test_colors_of_a_page(folder):
-    """They do not change the embedding, and a column comes before a folder of its name."""
+    """Colorings do not change the embedding; a column precedes a folder of the same name."""
     (folder / "name").mkdir()
     assert run("embed", "roll.csv", "-o", "Y.npy", "-k", "60") == 0
     arguments = ["-o", "Z.npy", "-k", "60", "--report", "page.html", "--color"]

@@ -1,4 +1,4 @@
-"""``trigpoint info``: what it finds, and that what it suggests works."""
+"""``trigpoint info``: what it reports, and that the commands it suggests work."""
 
 import json
 import shlex
@@ -56,7 +56,7 @@ def test_missing_values_and_constant_columns(folder, capsys, monkeypatch):
     X[[5, 90], 1] = np.nan
     np.save("gaps.npy", X)
     assert "NaN in row 5" in result(capsys, "info", "gaps.npy")["problem"]
-    # What would take long is checked when asked to.
+    # Slow checks run on request only.
     monkeypatch.setattr(info, "_LITTLE", 100)
     assert main(["info", "gaps.npy"]) == 0
     assert "not checked: --check finds" in capsys.readouterr().out
@@ -155,7 +155,7 @@ def test_nothing_is_suggested_that_must_fail(folder, capsys, X, problem):
 
 
 def test_columns_that_are_called_by_numbers(folder, capsys):
-    """A number is a position, unless it is the name of a column."""
+    """A number is a position unless a column has that name."""
     np.savetxt("years.csv", np.load("roll.npy"), delimiter=",", header="x,1990,1", comments="")
     values = result(capsys, "info", "years.csv", "--columns", "x,1990")
     assert values["feature_names"] == ["x", "1990"]
@@ -185,7 +185,7 @@ def test_outliers_dominant_columns_and_the_dimension(folder, capsys):
 
 
 def test_info_and_embed_agree_on_the_columns_that_are_points(folder, capsys):
-    """A typing error makes no column of text, and numbers of rows are no coordinates."""
+    """A typing error does not turn a column into text, and row numbers are no coordinates."""
     lines = Path("roll.csv").read_text().splitlines()
     numbered = [f"id,{lines[0]}", *(f"{row},{line}" for row, line in enumerate(lines[1:]))]
     Path("numbered.csv").write_text("\n".join(numbered))

@@ -51,7 +51,7 @@ def test_a_map_of_many_columns_is_evaluated_in_its_projection(folder, rng, capsy
     capsys.readouterr()
     values = result(capsys, *evaluated)
     assert values["landmarks"] == 300
-    # All rows are landmarks, but for rounding.
+    # All rows are landmarks, up to rounding.
     assert values["coverage_radius"] < 1e-4
     assert values["trace_error"] == pytest.approx(0, abs=1e-6)
     assert values["nearest_neighbor_accuracy"] > 0.95

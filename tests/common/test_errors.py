@@ -47,7 +47,7 @@ def test_a_wrong_type_is_a_type_error():
     "again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
 )
 def test_copies_say_the_same(too_many, again):
-    """Errors cross processes, for example those of joblib."""
+    """Errors are passed between processes, for example by joblib."""
     copied = again(too_many)
     assert type(copied) is ParameterValueError
     assert str(copied) == str(too_many)
@@ -67,7 +67,7 @@ def test_long_values_are_shortened():
     assert len(rows) <= 120
 
 
-# Files whose own errors are about what a file holds, or about a damaged file.
+# Files that raise their own errors about the content of a file, or about a damaged file.
 ABOUT_FILES = {"_cli", "_sources", "_estimators/model_arrays.py", "_estimators/saving.py"}
 
 
@@ -92,7 +92,7 @@ def test_text_for_a_terminal():
 
 
 def test_tables_for_notebooks():
-    """What names and values say is text, never markup."""
+    """Names and values are text, never markup."""
     table = html_table("a < b", {"<i>": "1 & 2"})
     assert "<p><b>a &lt; b</b></p>" in table
     assert "&lt;i&gt;" in table
@@ -114,7 +114,7 @@ def with_gap(values, dtype):
         (FEW, True),
         (FEW.astype(np.uint8), True),
         (MANY, False),
-        # The last value is the one that is too many.
+        # The last value is one too many.
         (np.append(np.arange(100_000) % MOST_CLASSES, 99), False),
         (FEW.astype(float), False),
         (with_gap(FEW, float), True),
@@ -147,7 +147,7 @@ GB = 2**30
 
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
-    """A machine with 16 GB, and the files that describe its control groups."""
+    """Return a machine with 16 GB and the files that describe its control groups."""
     monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "cgroup")
     monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
     monkeypatch.setattr(memory, "resource", None)
@@ -163,7 +163,7 @@ OF_THE_PARENT = {
     "groups/service/job/memory.max": "max\n",
     "groups/service/memory.max": f"{4 * GB}\n",
 }
-# Inside a container, its group is mounted as the root.
+# Inside a container, its own group is mounted as the root.
 OF_VERSION_1 = {
     "cgroup": "5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n",
     "groups/memory/memory.limit_in_bytes": f"{2 * GB}\n",
@@ -179,7 +179,7 @@ def test_the_limit_of_a_control_group(groups, files, limit):
 
 
 def test_a_limit_of_the_process(groups, monkeypatch):
-    """As ``ulimit -v`` sets it."""
+    """``ulimit -v`` sets this limit."""
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(memory, "resource", resource)
     monkeypatch.setattr(resource, "getrlimit", lambda what: (2 * GB, 4 * GB))

@@ -1,4 +1,4 @@
-"""Progress: a bar for each stage on a terminal, plain lines elsewhere, neither too often."""
+"""Progress: bars on a terminal, plain lines elsewhere, and neither too often."""
 
 import io
 import os
@@ -16,26 +16,26 @@ from trigpoint._numerics.blocks import reporter
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal, and has no file behind it."""
+    """A stream that claims to be a terminal but has no file descriptor."""
 
     encoding = "utf-8"
 
     def isatty(self):
-        """Say so."""
+        """Return True, as a terminal does."""
         return True
 
     def drawn(self):
-        """Lines as they were drawn one over the other."""
+        """Return the lines that were drawn over each other."""
         return [line.rstrip("\n") for line in self.getvalue().split("\r")[1:]]
 
     def kept(self):
-        """Lines that stay to be read."""
+        """Return the lines that remain visible."""
         return [line.rpartition("\r")[2] for line in self.getvalue().split("\n")[:-1]]
 
 
 @pytest.fixture(autouse=True)
 def width(monkeypatch):
-    """Width of a terminal that cannot be asked for it."""
+    """Set the width of a terminal that does not report it."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("LINES", "24")
 
@@ -47,7 +47,7 @@ def terminal():
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass when they are told to."""
+    """Replace the clock; time passes only when the test says so."""
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(progress, "monotonic", lambda: clock.now)
     return clock
@@ -66,7 +66,7 @@ def test_a_bar_tells_the_stage_the_share_and_the_counts(terminal):
     assert "\n" not in terminal.getvalue()
     display("landmarks", 2500, 2500)
     assert terminal.getvalue().count("\n") == 1
-    # No remaining time is left on the screen.
+    # The finished bar shows no remaining time.
     assert re.fullmatch(r"landmarks: 100%\|.+\| 2,500 of 2,500 \[00:0\d\] *", terminal.kept()[0])
 
 
@@ -85,12 +85,12 @@ def test_a_bar_fits_the_terminal_that_is_written_to(columns):
             display.close()
     finally:
         os.close(controller)
-    # Some terminals do not know their width.
+    # Some terminals do not report their width.
     assert 0 < len(written.removeprefix("\r")) <= (columns or 80)
 
 
 def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
-    """Whatever comes next, another stage or an error message, begins on a line of its own."""
+    """Any later output, of a stage or an error message, begins on a new line."""
     display = progress_display(terminal)
     display("landmarks", 3, 10)
     display("points", 0, 10)

@@ -1,4 +1,4 @@
-"""The made surfaces have the geometry their docstrings promise."""
+"""The synthetic surfaces have the geometry that their docstrings describe."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MAKERS = [make_swiss_roll, make_fish_bowl]
 
 
 def curve_length(first, last):
-    """Length of the spiral between two angles, integrated numerically."""
+    """Return the length of the spiral between two angles, by numerical integration."""
     return integrate.quad(lambda t: np.hypot(1.0, t), first, last)[0]
 
 
@@ -39,7 +39,7 @@ def test_angle_inverts_arc_length_to_rounding():
 
 
 def test_points_are_uniform_on_the_surface_or_in_the_angle():
-    """The one sampling is uniform in the length along the curve, the other in its angle."""
+    """One sampling is uniform along the curve, the other in the angle."""
     length = curve_length(1.5 * np.pi, 4.5 * np.pi)
     for sampling in ("arc-length", "angle"):
         X, intrinsic = make_swiss_roll(5000, sampling=sampling, random_state=3)
@@ -124,7 +124,7 @@ def test_dtype(make, dtype):
 @pytest.mark.parametrize("make", MAKERS)
 def test_memory_beyond_the_result_is_bounded(make, peak_memory):
     (X, intrinsic), peak = peak_memory(make, 2_000_000, dtype=np.float32, random_state=12)
-    # One float64 column of all the points would already take 16 MB.
+    # A single float64 column of all points would take 16 MB.
     assert peak - X.nbytes - intrinsic.nbytes < 24e6
 
 

@@ -1,4 +1,4 @@
-"""Every estimator, and points that are quickly fitted."""
+"""All estimators, and points that are quick to fit."""
 
 import pytest
 
@@ -10,19 +10,19 @@ ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, 
 
 @pytest.fixture(params=ESTIMATORS)
 def estimator(request):
-    """The class of each estimator in turn."""
+    """Yield the class of each estimator in turn."""
     return request.param
 
 
 @pytest.fixture(name="X")
 def points(rng):
-    """Sixty points in the plane."""
+    """Return sixty points in the plane."""
     return rng.normal(size=(60, 2))
 
 
 @pytest.fixture
 def unread():
-    """A source of rows that must not be read."""
+    """Return a source whose rows must not be read."""
 
     class Unread(ArraySource):
         def take(self, rows):

@@ -1,4 +1,4 @@
-"""Bad input and parameters: an error names the parameter, the value and the remedy."""
+"""Invalid input and parameters: errors name the parameter, the value and the remedy."""
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,7 @@ def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator
         Y = emb.fit_transform(X)
     assert np.isfinite(Y).all()
     assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_)
-    # The warning points here, not into a library.
+    # The warning points to this file, not into a library.
     assert caught[0].filename == __file__
 
 
@@ -122,7 +122,7 @@ def test_disconnected_data_warns_and_every_point_is_placed(rng):
 
 
 def test_landmarks_that_overflow_the_points_type_are_refused(rng):
-    """A search for the neighbors of infinity would not end."""
+    """Searching for the neighbors of infinity would not terminate."""
     X = rng.normal(size=(60, 20)).astype(np.float32)
     landmarks = X[:5].astype(np.float64)
     landmarks[0, 0] = 1e60
@@ -134,11 +134,11 @@ def test_an_outlier_that_hides_all_others_is_named(X, rng):
     X[17] = 1e12
     with pytest.raises(ValueError, match=r"row 17 of X is so far .*remove it"):
         tp.Isomap(landmarks=40, random_state=0).fit(X)
-    # A line is a line, not an outlier.
+    # A line is not a set of outliers.
     with pytest.raises(ValueError, match="choose n_components <= 1"):
         tp.Isomap(landmarks=40, random_state=0).fit(np.c_[np.arange(60.0), np.zeros(60)])
     assert "row 17 of X is so far" in tp.compare_methods(X).failures["Isomap"]
-    # A map then starts from principal components, on which one row has little influence.
+    # A map then starts from principal components, which a single row hardly influences.
     X = rng.normal(size=(400, 3))
     others = np.arange(400) != 333
     plain = tp.LandmarkMap(init="pca").fit_transform(X[others])
@@ -174,7 +174,7 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         estimator(landmarks=40, random_state=0).fit(np.repeat(X[:30], 2, axis=0))
 
 
-# A map takes no extension, and three coordinates at most.
+# Maps have no extension and at most three coordinates.
 @pytest.mark.parametrize(
     "estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
 )
@@ -290,7 +290,7 @@ def test_a_diffusion_time_after_which_nothing_is_left(X):
 
 
 def test_parameters_are_checked_before_any_work(X):
-    """A sampler that must not be reached."""
+    """The sampler must not be called."""
     sampler = tp.EfficientDPP(10, repulsion=lambda *_: pytest.fail("sampled"))
     for wrong, message in (
         ({"n_components": 0}, "n_components=0"),

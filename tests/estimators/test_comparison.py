@@ -1,4 +1,4 @@
-"""Methods tried on a sample: which is taken, the same every time, and what cannot be tried."""
+"""Comparison of methods on a sample: the choice, its reproducibility, and what is skipped."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from trigpoint.metrics import neighborhood_agreement
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_compared():
-    """Neighborhoods of fewer points are compared, at half the cost."""
+    """Compare the neighborhoods of fewer points, which halves the time."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(comparison, "_COMPARED", 700)
         yield
@@ -43,7 +43,7 @@ def test_digits_come_out_in_groups():
 
 
 def test_scores_are_the_stated_ones(compared, roll):
-    """Of the coordinates that are kept, on the rows that are named."""
+    """Scores belong to the stored coordinates of the stored rows."""
     for attempt in compared.attempts:
         score = neighborhood_agreement(roll[0][compared.rows], attempt.coordinates)
         assert attempt.score == pytest.approx(score, rel=1e-12)
@@ -54,7 +54,7 @@ def test_scores_are_the_stated_ones(compared, roll):
 
 
 def test_the_same_seed_gives_the_same_scores(compared, roll, tmp_path):
-    """Of a file and with more threads, too."""
+    """Files and more threads give the same scores."""
     np.save(tmp_path / "roll.npy", roll[0])
     again = tp.compare_methods(tmp_path / "roll.npy", landmarks=200, random_state=0, n_jobs=2)
     assert again.scores == compared.scores
@@ -69,7 +69,7 @@ def test_representation(compared):
 
 
 class Unwilling(tp.LandmarkMap):
-    """Takes no sparse points."""
+    """A sampler that rejects sparse points."""
 
     _takes_sparse = False
 
@@ -97,7 +97,7 @@ def test_progress_metric_and_three_coordinates(rng):
         for metric in ("euclidean", "cosine")
     )
     assert euclidean.scores != cosine.scores
-    # What is fitted next is what was compared.
+    # The next fit uses what was compared.
     assert cosine.best.metric == "cosine"
     assert cosine.best.n_components == cosine.attempts[0].coordinates.shape[1] == 3
     assert ("comparing methods", 4, 4) in stages
@@ -120,7 +120,7 @@ def test_refusals(change, options, message, rng):
 
 
 def test_copies_and_lists(rng):
-    """As many landmarks as there are distinct points, if those are few."""
+    """If there are few distinct points, all of them are landmarks."""
     X = np.repeat(rng.normal(size=(60, 3)), 4, axis=0)
     compared = tp.compare_methods(X, random_state=0)
     assert len(compared.attempts) == 4

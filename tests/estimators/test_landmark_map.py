@@ -1,4 +1,4 @@
-"""Maps: places of points, and what holds for them to the bit."""
+"""Maps: positions of points, and bitwise reproducibility."""
 
 import tracemalloc
 
@@ -16,7 +16,7 @@ from trigpoint.metrics import _verdict
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
 def groups(request):
-    """Five groups of points on planes, and which each belongs to."""
+    """Return five groups of points on planes, and the group of each point."""
     rng = np.random.default_rng(request.param)
     labels = rng.integers(5, size=3000)
     centers = 8 * rng.normal(size=(5, request.param))
@@ -41,9 +41,9 @@ def test_landmarks_are_drawn_from_a_pool(rng):
     X = rng.normal(size=(3000, 60)).astype(np.float32)
     emb = tp.LandmarkMap(landmarks=100, n_iter=10, random_state=0).fit(X)
     assert len(np.unique(emb.landmark_indices_)) == 100
-    # Beyond the 2,000 points that a pool of the first ones would have.
+    # There are more than 2,000 points, the size of a pool of the first ones.
     assert emb.landmark_indices_.max() >= 2000
-    # In principal components.
+    # Distances are measured in principal components.
     around = X[emb.landmark_indices_] - emb.fitted_.extras["center"]
     expected = around @ emb.fitted_.extras["components"]
     np.testing.assert_allclose(emb.landmarks_, expected, atol=1e-4)
@@ -53,7 +53,7 @@ def test_landmarks_are_drawn_from_a_pool(rng):
 def test_few_distinct_among_many_points_are_all_landmarks(rng):
     X = np.repeat(rng.normal(size=(30, 4)), 7000, axis=0)
     emb = tp.LandmarkMap(n_iter=10, random_state=0).fit(X)
-    # The pool has a copy of each, if not the first one.
+    # The pool holds a duplicate of each, if not the first one.
     np.testing.assert_array_equal(emb.landmark_indices_ // 7000, np.arange(30))
     X = rng.normal(size=(150, 4))
     X[140:] = X[:10]
@@ -68,7 +68,7 @@ def test_masses_count_the_nearest_points(rng):
     emb = tp.LandmarkMap(landmarks=X[:50], n_iter=5, random_state=0).fit(X)
     expected = np.bincount(cKDTree(X[:50]).query(X)[1], minlength=50)
     np.testing.assert_array_equal(emb.masses_, expected)
-    # Of many points, a sample is counted.
+    # If there are many points, masses are counted in a sample.
     few = tp.LandmarkMap(landmarks=X[:20], n_iter=5, random_state=0).fit(X)
     assert few.masses_.sum() == 200
 
@@ -79,7 +79,7 @@ def test_masses_count_the_nearest_points(rng):
     ids=str,
 )
 def test_hardly_any_or_all_neighbors(options, rng):
-    """Nearest landmarks still attract each other, and what is apart stays apart."""
+    """Nearest landmarks still attract each other, and separate groups stay separate."""
     X = np.repeat([[0.0, 0], [9, 9]], 100, axis=0) + 0.1 * rng.normal(size=(200, 2))
     Y = tp.LandmarkMap(
         **{"landmarks": 20, "n_iter": 100, "random_state": 0} | options
@@ -94,7 +94,7 @@ def kept_neighbors(X, Y):
 
 
 def test_maps_of_all_rows_keep_more_neighbors(rng):
-    # A surface would be followed between few landmarks as well.
+    # On a surface, few landmarks would suffice.
     X = rng.uniform(size=(1500, 5))
     kept = kept_neighbors(X, tp.LandmarkMap(landmarks=100).fit_transform(X))
     emb = tp.LandmarkMap()
@@ -104,7 +104,7 @@ def test_maps_of_all_rows_keep_more_neighbors(rng):
 
 
 def test_maps_of_all_rows_see_what_the_projection_leaves_out(rng):
-    """Attraction by all columns, where most of the distances is outside of the projection."""
+    """All columns determine the attraction, and most of each distance is outside the projection."""
     X = 1.5 * rng.normal(size=(5, 400))[rng.integers(5, size=400)] + rng.normal(size=(400, 400))
     emb = tp.LandmarkMap().fit(X)
     in_projection = tp.LandmarkMap().fit_transform(emb.landmarks_)
@@ -137,14 +137,14 @@ def test_rows_are_placed_where_the_layout_has_them(kind, d, dtype, offset, rng):
 
 
 def test_many_rows_are_placed_where_the_layout_has_them(groups):
-    """They are searched in cells."""
+    """With many rows, neighbors are searched in cells."""
     X = np.concatenate([groups[0] + shift for shift in range(6)])[:16_000]
     emb = tp.LandmarkMap(n_iter=2)
     np.testing.assert_array_equal(emb.fit_transform(X), emb.transform(X))
 
 
 def test_the_same_data_gives_the_same_map(rng, tmp_path):
-    """Without a seed, with any number of threads, and from any storage."""
+    """No seed is given; the number of threads and the storage vary."""
     X = rng.normal(size=(2500, 60)) + 100
     expected = tp.LandmarkMap(n_iter=20).fit_transform(X)
     for n_jobs in (1, 2):
@@ -159,7 +159,7 @@ def test_the_same_data_gives_the_same_map(rng, tmp_path):
     assert not np.array_equal(other, expected)
 
 
-# Which rows are laid out --------------------------------------------------------------------------
+# Which rows are laid out -------------------------------------------------------------------------
 
 
 def test_all_rows_of_more_than_memory_holds_are_refused(rng, unread, monkeypatch):
@@ -183,7 +183,7 @@ def test_beyond_the_limit_landmarks_are_drawn(rng, monkeypatch):
 
 
 def test_many_columns_of_sparse_rows_take_little_memory(rng, monkeypatch):
-    """As dense rows, they would take 0.5 GB, and landmarks would be drawn."""
+    """Dense rows would take 0.5 GB, and landmarks would be drawn."""
     monkeypatch.setattr(landmark_map, "_MOST_BYTES", 2**26)
     columns = rng.integers(1000, size=(1000, 20)) + 1000 * rng.integers(3, size=1000)[:, None]
     X = csr_array(
@@ -199,11 +199,11 @@ def test_many_columns_of_sparse_rows_take_little_memory(rng, monkeypatch):
     np.testing.assert_array_equal(emb.transform(X), Y)
 
 
-# Rows that are unlike the others -----------------------------------------------------------------
+# Outlying rows -----------------------------------------------------------------------------------
 
 
 def spoiled(kind, X):
-    """`X` with something that must not change the map of the given rows, and these rows."""
+    """Return `X` with additions that must not change the map of some rows, and these rows."""
     rows = np.arange(len(X))
     if kind == "far groups":
         X = X.copy()
@@ -279,7 +279,7 @@ def test_some_rows_of_many_may_be_laid_out(d, rng):
         emb = tp.LandmarkMap(landmarks=landmarks)
         Y = emb.fit_transform(X)
         assert emb.landmarks_.shape == (300, min(d, 50))
-        # Only new points are placed by `transform`, which moves no landmark.
+        # Only new points are interpolated by `transform`; landmarks keep their positions.
         if emb.landmark_indices_ is not None:
             np.testing.assert_array_equal(Y[emb.landmark_indices_], emb.landmark_embedding_)
         _, near = cKDTree(Y).query(Y, k=6)
@@ -313,7 +313,7 @@ def test_quality_and_report_of_a_map(tmp_path):
 
 
 def test_the_remedy_for_a_map_is_one_that_it_takes():
-    """Digits have seven local dimensions, and a map at most three coordinates."""
+    """Digits have seven local dimensions, and a map has at most three coordinates."""
     X = load_digits().data[::2]
     coarse = tp.LandmarkMap(landmarks=30, random_state=0).fit(X).quality(X)
     assert coarse.remedy == 'landmarks="all"'
@@ -332,13 +332,13 @@ def test_surfaces_keep_their_large_shape_with_any_seed():
         np.linalg.norm(places[pairs[0]] - places[pairs[1]], axis=1)
         for places in (intrinsic, maps[0])
     )
-    # From principal components it is 0.69: the roll is cut.
+    # A start from principal components gives 0.69, because it cuts the roll.
     assert spearmanr(on_the_surface, in_the_map).statistic > 0.97
     assert procrustes(*maps)[2] < 0.02
 
 
 def test_parts_of_the_data_have_similar_maps():
-    """Without the force toward the start, the mean is 0.90."""
+    """Without the force toward the initialization, the mean is 0.90."""
     X = load_digits().data
     found = []
     for seed in range(4):

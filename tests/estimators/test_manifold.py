@@ -1,4 +1,4 @@
-"""The estimators as users meet them."""
+"""The estimators, through the public API."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def up_to_sign(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def made(estimator, **options):
-    """An estimator of 120 landmarks, which tries no graphs."""
+    """Return an estimator with 120 landmarks that compares no graphs."""
     if issubclass(estimator, tp.LaplacianEigenmaps):
         options = {"graph": "bhattacharyya", **options}
     return estimator(**{"landmarks": 120, "random_state": 0} | options)
@@ -26,7 +26,7 @@ def made(estimator, **options):
 
 @pytest.fixture(scope="module")
 def big_roll():
-    """The roll of 50,000 points."""
+    """Return a roll of 50,000 points."""
     return tp.datasets.make_swiss_roll(50_000, random_state=0)
 
 
@@ -56,7 +56,7 @@ def test_float32_stays_float32_and_agrees_with_float64(estimator, roll):
     assert single.landmark_embedding_.dtype == np.float32
     found = single.transform(X.astype(np.float32))
     assert found.dtype == np.float32
-    # Layouts of a map part ways after a difference in the last digit.
+    # Layouts of a map diverge after a difference in the last digit.
     if estimator is not tp.LandmarkMap:
         expected = double.transform(X)
         atol = 1e-3 * np.abs(expected).max()
@@ -76,7 +76,7 @@ def test_kernel_pca_of_all_points_is_scikit_learns(roll):
     X = roll[0][:500]
     emb = tp.KernelPCA(n_components=4, bandwidth=3.0).fit(X)
     peer = sklearn.decomposition.KernelPCA(4, kernel="rbf", gamma=1 / 18, eigen_solver="dense")
-    # Also for points that were not fitted.
+    # The same holds for points that were not fitted.
     expected = peer.fit(X).transform(roll[0])
     np.testing.assert_allclose(up_to_sign(emb.transform(roll[0]), expected), expected, atol=1e-9)
 
@@ -92,7 +92,7 @@ def test_isomap_of_all_points_is_scikit_learns_on_the_same_graph(roll):
 
 
 def test_leading_eigenvectors_recover_arc_length_and_the_default_height_too(big_roll):
-    """The figures of the README's Swiss roll, at a twentieth of its size."""
+    """The numbers are those of the Swiss roll in the README, at a twentieth of its size."""
     X, intrinsic = big_roll
     emb = tp.LaplacianEigenmaps(landmarks=1000, eigenvectors="leading", random_state=0)
     with pytest.warns(RedundantEigenvectorsWarning, match="choose eigenvectors='independent'"):
@@ -105,7 +105,7 @@ def test_leading_eigenvectors_recover_arc_length_and_the_default_height_too(big_
     length, height = coordinate_recovery(default.transform(X), intrinsic)
     assert length > 0.999
     assert height > 0.99
-    # Five Euclidean neighbors keep three points more, and would draw it with holes.
+    # Five Euclidean neighbors preserve three points more, but the embedding would have holes.
     assert default.extension_ == "smooth"
     assert int(default.fitted_.decided["n_neighbors"]) >= 10
     assert list(default.stage_seconds_) == ["reading", "landmarks", "embedding"]
@@ -133,7 +133,7 @@ def test_graph_by_object_or_matrix(roll):
     graph = tp.KNNGraph(n_neighbors, metric="euclidean")
     by_object = tp.LaplacianEigenmaps(landmarks=100, graph=graph, random_state=0).fit(X)
     np.testing.assert_array_equal(by_name.landmark_embedding_, by_object.landmark_embedding_)
-    # Smooth coordinates also depend on lengths and bandwidths, which weights do not tell.
+    # Smooth coordinates also depend on lengths and bandwidths, which weights do not determine.
     given = {"eigenvectors": "independent", "extension": "graph"}
     by_object.set_params(**given).fit(X)
     by_matrix = tp.LaplacianEigenmaps(
@@ -146,7 +146,7 @@ def test_graph_by_object_or_matrix(roll):
 
 @pytest.mark.parametrize("loops", [0.0, 1.0])
 def test_landmarks_keep_their_coordinates_on_a_graph_of_ones_own(loops, roll):
-    """A binary graph: its weights are nobody's kernel."""
+    """The weights of a binary graph do not come from a kernel."""
     X = roll[0][:500]
     emb = tp.LaplacianEigenmaps(landmarks=np.arange(500), graph="bhattacharyya").fit(X)
     links = (emb.graph_ > 0).astype(float)

@@ -1,6 +1,6 @@
-"""Maps of all rows of a tensor, laid out by PyTorch, next to those of the host.
+"""Maps of all rows of a tensor, laid out by PyTorch, compared with those of the host.
 
-The device is ``torch.device("cpu")``, which computes with PyTorch on the host.
+The device is ``torch.device("cpu")``, on which PyTorch computes on the host.
 """
 
 import numpy as np
@@ -29,18 +29,18 @@ DIGITS = load_digits().data.astype(np.float32)
 
 @pytest.fixture
 def there(monkeypatch):
-    """Tensors count as if they were on a GPU."""
+    """Treat tensors as if they were on a GPU."""
     monkeypatch.setattr(sources, "resolve_device", lambda device, X=None: HERE)
 
 
 def preserved(X, Y):
-    """Share of ten nearest neighbors that a map preserves."""
+    """Return the share of the ten nearest neighbors that a map preserves."""
     near = [nearest(Z, Z, 11, 1)[1] for Z in (X.astype(np.float64), Y.astype(np.float64))]
     return np.mean([len(set(a) & set(b)) - 1 for a, b in zip(*near, strict=True)]) / 10
 
 
 def some_forces(masses, neighbors=None, pulls=None):
-    """Forces of rows in their order; each is attracted by the given neighbors."""
+    """Return the forces on rows in their order; each row is attracted by the given neighbors."""
     k = len(masses)
     neighbors = np.zeros((k, 0)) if neighbors is None else neighbors
     m = neighbors.shape[1]
@@ -77,14 +77,14 @@ def test_forces_are_those_of_all_pairs(n_components, rng, monkeypatch):
     expected = np.einsum("j,ij,ijc->ic", shares, kernel**2, away) / (shares @ kernel @ shares)
     found = forces.repulsion(there).numpy()
     assert np.linalg.norm(found - expected) < 0.02 * np.linalg.norm(expected)
-    # The grid follows the map, whatever its size.
+    # The grid scales with the map.
     far = forces.repulsion(1e3 * there)
     assert far.isfinite().all()
     np.testing.assert_array_equal(forces.repulsion(there), found)
 
 
 def test_repulsion_does_not_depend_on_the_order_of_rows(rng):
-    """Sums of floating-point numbers would; the order in which a GPU adds them is not fixed."""
+    """Floating-point sums would depend on it, because a GPU adds in no fixed order."""
     points, masses = 9 * rng.normal(size=(3000, 2)), rng.uniform(1, 4, size=3000)
     there, order = torch.tensor(points).float(), rng.permutation(3000)
     first = some_forces(masses).repulsion(there)
@@ -115,7 +115,7 @@ def _pool_run():
 
 
 def test_equal_distances_have_equal_shares():
-    """As on the host, if more neighbors than the perplexity are equally near."""
+    """As on the host, more neighbors than the perplexity may be equally near."""
     points = torch.cat([torch.zeros(1, 30), torch.eye(30), 5 * torch.eye(30)[:5]])
     neighbors = torch.arange(1, 36).repeat(36, 1)
     shares = torch_layout._shares(points, torch.arange(36), neighbors, 15)[0]
@@ -229,7 +229,7 @@ def test_a_metric_of_the_host_is_fitted_there(there):
 
 
 def test_equal_rows_and_far_rows(there, rng):
-    """They are at the same position, and leave the map of the others as good as without them."""
+    """Equal rows share a position, and far rows hardly change the map of the others."""
     X = np.concatenate([DIGITS, DIGITS[:300], DIGITS[:300]])
     X[:, 3] = 7
     near = np.arange(len(X)) != 9

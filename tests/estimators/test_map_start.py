@@ -1,4 +1,4 @@
-"""Where the layout of a map starts."""
+"""Initialization of the layout of a map."""
 
 import numpy as np
 import pytest
@@ -15,11 +15,11 @@ def test_a_layout_starts_where_it_is_told(rng):
     given = rng.normal(size=(500, 2))
     given[400:] = given[:100]
     Y = tp.LandmarkMap(init=given, n_iter=1).fit_transform(X)
-    # One step, of at most five.
+    # One of at most five steps.
     assert procrustes(given, Y)[2] < 0.5
     turned = tp.LandmarkMap(init=3 * given @ [[0, 1], [-1, 0]] + 7, n_iter=1).fit_transform(X)
     assert procrustes(Y, turned)[2] < 1e-3
-    # Rows of a sample start there, too.
+    # Rows of a sample start from the same positions.
     few = tp.LandmarkMap(landmarks=300, init=given, n_iter=1).fit(X)
     assert procrustes(given[few.landmark_indices_], few.landmark_embedding_)[2] < 0.5
 

@@ -1,4 +1,4 @@
-"""Saved estimators: the same numbers again, and nothing but an error from a damaged file."""
+"""Saved estimators: identical coordinates, and errors for damaged files."""
 
 import json
 import pickle
@@ -18,7 +18,7 @@ def wide(n=400, d=60, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)) * np.linspace(3, 0.1, d)
 
 
-# Graphs are tried by the first alone; a file does not tell how its graph was found.
+# Only the first estimator compares graphs, because a file does not record how a graph was chosen.
 ESTIMATORS = [
     tp.LaplacianEigenmaps(landmarks=60, random_state=0),
     tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", extension="all", random_state=0),
@@ -44,7 +44,7 @@ SHARED = "landmarks_", "landmark_embedding_", "landmark_indices_"
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-# A map projects more than 50 columns.
+# A map projects data with more than 50 columns.
 @pytest.mark.parametrize("dimension", [3, 60])
 @pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
 def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
@@ -55,10 +55,10 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
     assert type(again) is type(fitted)
     np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
     for attribute in (*SHARED, "eigenvalues_", "masses_"):
-        # A map has no eigenvalues, and the others no masses.
+        # A map has no eigenvalues, and the others have no masses.
         expected, found = getattr(fitted, attribute, None), getattr(again, attribute, None)
         np.testing.assert_array_equal(found, expected)
-        # Landmarks that are not rows have no indices.
+        # Landmarks that are not rows have no row numbers.
         assert found is expected is None or found.dtype == expected.dtype
     if getattr(fitted, "covariances_", None) is None:
         assert getattr(again, "covariances_", None) is None
@@ -100,7 +100,7 @@ def test_what_is_no_path_of_a_model(path, roll):
 
 
 class OwnSampler(tp.Uniform):
-    """Not one of the library's: nothing of it may be made from a file."""
+    """A custom sampler, which must not be created from a file."""
 
 
 def test_what_cannot_be_written_is_kept_as_what_it_came_to(roll, tmp_path):
@@ -116,7 +116,7 @@ def test_what_cannot_be_written_is_kept_as_what_it_came_to(roll, tmp_path):
 
 
 class OwnGraph(tp.KNNGraph):
-    """Not one of the library's either."""
+    """A custom graph, which must not be created from a file."""
 
 
 @pytest.mark.parametrize("landmarks", [50, tp.Uniform(50), np.arange(0, 500, 10)])
@@ -133,7 +133,7 @@ def test_a_graph_of_ones_own_is_kept_as_a_matrix(roll, tmp_path, landmarks, grap
 
 
 class OwnEstimator(tp.LaplacianEigenmaps):
-    """Could not be made from a file."""
+    """A custom estimator, which must not be created from a file."""
 
 
 def test_what_cannot_be_saved_leaves_no_file(roll, tmp_path):
@@ -220,7 +220,7 @@ def test_headers_that_cannot_be(model, tmp_path):
 
 
 def rewritten(model, tmp_path, change):
-    """A file whose digest is right, and whose content is not."""
+    """Return a file with changed content and a matching digest."""
     path = tmp_path / "model.trig"
     path.write_bytes(model)
     arrays, metadata = read_tensors(path)
@@ -291,7 +291,7 @@ FORGED = [
 @pytest.mark.parametrize("value", [0.0, -1.0, 5e-324, 1e-160, 1e160, 1.7e308])
 @pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
 def test_numbers_that_no_fit_gives_are_refused_or_harmless(estimator, value, roll, tmp_path):
-    """Forged with a right digest: no coordinate is ever infinite or NaN, and nothing warns."""
+    """With a matching digest, coordinates are never infinite or NaN, and nothing warns."""
     X, path = roll[0][:200], tmp_path / "model.trig"
     estimator.fit(X).save(path)
     arrays, metadata = read_tensors(path)
@@ -309,7 +309,7 @@ def test_numbers_that_no_fit_gives_are_refused_or_harmless(estimator, value, rol
 
 
 def with_landmarks(path, k):
-    """Rewrite a model with `k` landmarks at random and no graph, with a right digest."""
+    """Rewrite a model with `k` random landmarks, no graph, and a matching digest."""
     arrays, metadata = read_tensors(path)
     n_before, rng = len(arrays["landmarks.points"]), np.random.default_rng(0)
     for key, array in list(arrays.items()):
@@ -334,7 +334,7 @@ def with_landmarks(path, k):
     ids=lambda value: name(value) if isinstance(value, tp.KernelPCA) else str(value)[:40],
 )
 def test_memory_is_in_proportion_to_the_file(estimator, k, limit, rng, tmp_path, peak_memory):
-    """Forged files of less than 700 kB, some of which describe matrices of k x k."""
+    """The forged files have less than 700 kB; some of them describe k x k matrices."""
     path = tmp_path / "model.trig"
     estimator.fit(rng.normal(size=(200, 1))).save(path)
     with_landmarks(path, k)
@@ -349,7 +349,7 @@ def test_memory_is_in_proportion_to_the_file(estimator, k, limit, rng, tmp_path,
 
 
 def test_paths_of_a_forged_isomap_are_not_computed(rng, tmp_path, peak_memory):
-    """A chain of 5,000 landmarks: a file of 400 kB, and paths of 200 MB."""
+    """A file of 400 kB holds a chain of 5,000 landmarks, whose paths would take 200 MB."""
     path, k = tmp_path / "model.trig", 5000
     tp.Isomap(1, landmarks=20, graph=tp.KNNGraph(4), random_state=0).fit(
         rng.normal(size=(200, 1))

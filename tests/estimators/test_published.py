@@ -1,4 +1,4 @@
-"""The pipeline of the paper: the library does what the slow reference in the documentation does."""
+"""The pipeline of the paper, compared with the slow reference in the documentation."""
 
 import importlib.util
 from pathlib import Path
@@ -20,7 +20,7 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "paper" / "algorithms.py"
 
 @pytest.fixture(scope="module")
 def paper():
-    """The module `algorithms.py` of the documentation."""
+    """Return the module `algorithms.py` of the documentation."""
     spec = importlib.util.spec_from_file_location("algorithms", REFERENCE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -38,7 +38,7 @@ def test_covariances_graph_and_coordinates_are_those_of_the_reference(paper, X):
     sampler = tp.EfficientDPP(60, n_neighbors=40, bandwidth=4.0, pool=None, random_state=0)
     J = emb.landmark_indices_
     np.testing.assert_array_equal(J, sampler.fit(X).indices_)
-    # Those of the points around each landmark that it repels.
+    # Covariances of the points that each landmark repels.
     near = np.argsort(np.linalg.norm(X - X[J][:, None], axis=2), axis=1)[:, :40]
     C = np.array([np.cov(X[rows].T, bias=True) for rows in near])
     np.testing.assert_allclose(emb.covariances_, C, atol=1e-10)
@@ -52,7 +52,7 @@ def test_covariances_graph_and_coordinates_are_those_of_the_reference(paper, X):
 
 
 def test_landmarks_have_the_distribution_of_the_paper(paper):
-    """Three out of six points by the reference, to whose distribution `fit` is compared, too."""
+    """Compare `fit` and the reference with the distribution of three of six points."""
     points, rng = np.random.default_rng(5).normal(size=(6, 2)), np.random.default_rng(1)
     expected = algorithm_2_probabilities(repulsions(points, 4, welsch, 1.0), 3)
     drawn = [paper.algorithm_2(points, 3, 4, 1.0, rng)[0] for _ in range(4000)]

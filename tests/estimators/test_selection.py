@@ -1,4 +1,4 @@
-"""Model selection: which graph is taken where the choice is left open."""
+"""Model selection: which graph is chosen by default."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
 
 def graph_of(name, n_neighbors):
-    """The graph object for a name and a number of neighbors, as `decided` has them."""
+    """Return the graph object for a name and a number of neighbors, as in `decided`."""
     if name == "complete":
         return tp.CompleteGraph()
     return tp.KNNGraph(n_neighbors, metric=name)
@@ -39,7 +39,7 @@ def test_defaults_depend_on_what_is_asked_for(
     if n_columns > 3:
         X = X @ np.linalg.qr(rng.normal(size=(n_columns, 3)))[0].T
     emb = tp.LaplacianEigenmaps(n_components, landmarks=80, random_state=0)
-    # A complete graph by name is as wide as the rule makes it.
+    # The kernel of a complete graph given by name is as wide as the rule makes it.
     given = {"graph": graph if graph == "complete" else graph_of(graph, n_neighbors)}
     by_name = tp.LaplacianEigenmaps(
         n_components, landmarks=80, extension=extension, random_state=0, **given
@@ -50,7 +50,7 @@ def test_defaults_depend_on_what_is_asked_for(
 
 @pytest.fixture(scope="module")
 def sphere():
-    """A sphere with a small hole, which no graph of neighbors unrolls."""
+    """Return a sphere with a small hole, which no neighborhood graph can unroll."""
     points = np.random.default_rng(0).normal(size=(1500, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
     return points[points[:, 2] < 0.95]
@@ -60,7 +60,7 @@ def sphere():
 def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere):
     emb = estimator(landmarks=200, random_state=0)
     coordinates = emb.fit_transform(sphere)
-    # Planes are not tried through a few neighbors.
+    # With few neighbors, planes are not compared.
     assert list(emb.tried_) == [
         "bhattacharyya 10, smooth",
         "bhattacharyya 10, graph",
@@ -86,7 +86,7 @@ def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere):
     )
     np.testing.assert_array_equal(coordinates, by_name.fit_transform(sphere))
     assert by_name.tried_ == {}
-    # All points are looked at, as there are fewer than 2,000.
+    # There are fewer than 2,000 points, so all are compared.
     kept = tp.metrics.map_scores(sphere, coordinates, n_queries=None).neighbors_preserved
     assert emb.tried_[best] == pytest.approx(kept, abs=1e-9)
     assert emb.fitted_.decided["graph"] == metric
@@ -109,7 +109,7 @@ def test_nothing_is_tried_where_something_was_asked_for(asked, sphere):
 
 
 def test_features_take_the_graph_that_keeps_most(rng):
-    """Images of a spot anywhere: distances say little beyond its width."""
+    """For images of a spot at random positions, distances beyond its width carry no information."""
     gaps = np.abs(rng.uniform(size=(1200, 2, 1)) - np.linspace(0, 1, 10, endpoint=False))
     rows, columns = np.exp(-((np.minimum(gaps, 1 - gaps) / 0.07) ** 2)).transpose(1, 0, 2)
     X = (rows[:, :, None] * columns[:, None, :]).reshape(1200, 100)
@@ -133,7 +133,7 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
     X = rng.normal(size=(1500, 6))
 
     def fitted(n_jobs):
-        # The second is taken, whatever it keeps.
+        # The second graph is chosen, whatever it preserves.
         shares = iter((0.1, 0.2))
         monkeypatch.setattr(graph_embedding, "_preserved", lambda *_: next(shares))
         return estimator(landmarks=200, random_state=0, n_jobs=n_jobs).fit(X)
@@ -145,12 +145,12 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
     weights = tp.KNNGraph(5).build(emb.fitted_.landmarks).weights.toarray()
     expected = masses[:, None] * weights * masses
     np.testing.assert_allclose(emb.graph_.toarray(), expected, rtol=1e-12)
-    # Points are placed by the same walk.
+    # Points are extended along the same graph.
     np.testing.assert_allclose(emb.transform(emb.landmarks_), emb.landmark_embedding_, atol=1e-9)
     np.testing.assert_array_equal(fitted(2).transform(X), emb.transform(X))
     emb.save(tmp_path / "model.trig")
     np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
-    # The same graph by name.
+    # The same graph, given by name.
     monkeypatch.undo()
     asked = estimator(landmarks=200, graph=tp.KNNGraph(5, by_mass=True), random_state=0)
     np.testing.assert_array_equal(asked.fit_transform(X), emb.transform(X))
@@ -159,7 +159,7 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
 
 def test_masses_are_counted_in_a_sample(rng):
     landmarks = rng.normal(size=(30, 3))
-    # Of so many points only ten for each landmark are looked at, all of them near the first.
+    # Of so many points, only ten per landmark are compared, all of them near the first landmark.
     X = landmarks[:1] + 1e-3 * rng.normal(size=(5000, 3))
     masses = masses_of(X, landmarks, 1)
     np.testing.assert_allclose(masses / masses[1], [300, *[1] * 29])
@@ -185,7 +185,7 @@ def test_masses_are_tried_along_graphs_only(by_rule, tried):
 
 
 def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph"):
-    """What `choose_fit` is given for a graph, with the share kept in place of an extension."""
+    """Return the arguments of `choose_fit` for a graph, with its share instead of an extension."""
 
     def made():
         if error is not None:
@@ -202,7 +202,7 @@ def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph
 
 @pytest.fixture(autouse=True)
 def given_shares(request, monkeypatch):
-    """Fits made by `attempt` preserve what it was told."""
+    """Make fits from `attempt` preserve their given shares."""
     preserved = graph_embedding._preserved
 
     def told(extension, *rest):
@@ -226,7 +226,7 @@ def smooth(name, kept):
 @pytest.mark.parametrize(
     ("first", "others", "taken"),
     [
-        # Another is taken if it preserves clearly more.
+        # Another graph is chosen if it clearly preserves more.
         (attempt("a", 0.5), [attempt("b", 0.52)], "b"),
         (attempt("a", 0.5), [attempt("b", 0.519)], "a"),
         (attempt("a", 0.5), [attempt("b", 0.9, error=REFUSAL), attempt("c", 0.53)], "c"),
@@ -253,7 +253,7 @@ def test_which_graph_is_taken(first, others, taken):
     ],
 )
 def test_a_graph_in_pieces_is_taken_only_if_the_first_shows_one_piece(first, taken):
-    """A sparse graph may fall apart where the points do not; its bridges are edges then."""
+    """A sparse graph may be disconnected where the data is not; its bridges then act as edges."""
     best, kept = best_of(first, attempt("b", 0.9, bridges=[(0, 1)]), attempt("c", 0.53))
     assert best.decided["graph"] == taken
     assert ("b, graph" in kept) == (taken == "b")
@@ -290,7 +290,7 @@ def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
 def test_more_neighbors_are_taken_where_they_join_pieces(rng):
     X = rng.normal(size=(300, 6))
     X[150:, 0] += 6.5
-    # With eigenvectors that are asked for, nothing else is tried.
+    # If eigenvectors are given, no other graph is compared.
     emb = tp.LaplacianEigenmaps(landmarks=300, eigenvectors="independent", random_state=0)
     with pytest.warns(DisconnectedGraphWarning):
         clone(emb).set_params(graph=tp.KNNGraph(5)).fit(X)
@@ -307,7 +307,7 @@ def test_fewer_neighbors_where_points_spread_in_many_directions(rng):
 
 
 def test_a_kernel_too_wide_for_so_many_coordinates_is_narrowed(rng):
-    """Points of two directions in 60 columns: a wide kernel has few eigenvalues of any size."""
+    """Points with two dimensions in 60 columns: a wide kernel has few eigenvalues above zero."""
     X = (rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 60))).astype(np.float32)
     emb = tp.LaplacianEigenmaps(50, landmarks=300, random_state=0).fit(X)
     assert (1 - emb.eigenvalues_).min() > 1e-3

@@ -1,4 +1,4 @@
-"""Sparse points: the same landmarks as from the dense array, to the bit, without making one."""
+"""Sparse points have bitwise the same landmarks as dense ones, and are never made dense."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ REFUSE_SPARSE = {
     "EfficientDPP(refine=True)": tp.EfficientDPP(5, refine=True),
     "EfficientDPP('auto')": tp.EfficientDPP("auto"),
 }
-# Graphs are named where their choice is not the point.
+# Graphs are given where their choice does not matter.
 ESTIMATORS = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(
         3, landmarks=50, graph="bhattacharyya", random_state=0
@@ -38,7 +38,7 @@ FORMATS = [f"{order}_{kind}" for order in ("csr", "csc", "coo") for kind in ("ar
 
 
 def clouds():
-    """Mostly zeros, and what makes distances equal: copies, whole numbers, orthogonal rows."""
+    """Yield mostly zeros, with ties: duplicates, integers, and orthogonal rows."""
     rng = np.random.default_rng(0)
     mixed = rng.poisson(0.1, size=(400, 120)) * rng.normal(size=(400, 120))
     mixed[:, 0] += 1
@@ -57,7 +57,7 @@ CLOUDS = dict(clouds())
 
 @pytest.fixture
 def largest_dense(monkeypatch):
-    """A list of the sizes of all arrays that were made dense."""
+    """Record the sizes of all arrays that are converted to dense."""
     sizes = []
     toarray = csr_array.toarray
 
@@ -100,7 +100,7 @@ def test_embeddings_are_those_of_the_dense_array(name, dtype, metric):
     scale = np.abs(found).max()
     tolerance = 1e-3 if dtype == np.float32 else 1e-9
     np.testing.assert_allclose(found, here.transform(X), atol=tolerance * scale)
-    # A model takes both, however it was fitted.
+    # A model accepts both, however it was fitted.
     np.testing.assert_allclose(there.transform(X), found, atol=tolerance * scale)
     np.testing.assert_allclose(here.transform(csr_array(X)), found, atol=tolerance * scale)
 
@@ -136,7 +136,7 @@ def test_only_some_rows_are_ever_dense(name, largest_dense, rng):
     else:
         clone(TAKE_SPARSE[name]).set_params(random_state=0).fit(X)
     assert largest_dense
-    # Proposals, or a block of the kernel's columns.
+    # The proposals, or a block of columns of the kernel.
     assert max(largest_dense) <= 1024 * X.shape[1]
 
 

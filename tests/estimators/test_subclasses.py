@@ -1,4 +1,4 @@
-"""Subclasses: the name of an estimator decides nothing, after a fit and after loading."""
+"""Subclasses: the class name changes nothing, neither after a fit nor after loading."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ class CommuteTimeMaps(tp.LaplacianEigenmaps):
         return replace(found, coordinates=found.coordinates / np.sqrt(found.eigenvalues))
 
 
-# The subclass and its base: the first has other coordinates, and the others another name alone.
+# Subclasses and their bases. The first has other coordinates; the others differ in their name only.
 RENAMED = [
     (type(f"Own{base.__name__}", (base,), {}), base)
     for base in (tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap)
@@ -38,7 +38,7 @@ def made(kind):
 
 @pytest.fixture(params=PAIRS, ids=lambda pair: pair[0].__name__)
 def pair(request, monkeypatch):
-    """A subclass with its line in the registry, as that of a file in the package, and its base."""
+    """Yield a subclass, registered like a class of the package, and its base."""
     name = request.param[0].__name__
     monkeypatch.setattr(_estimators, name, request.param[0], raising=False)
     return request.param
@@ -66,7 +66,7 @@ def test_the_same_after_loading(pair, roll, tmp_path):
 
 
 def test_the_same_as_the_base(pair, roll):
-    """But for the name, and the coordinates where these are others."""
+    """Everything is equal except the name and, for the first, the coordinates."""
     kind, base = pair
     X = roll[0][:800]
     own, known = made(kind).fit(X), made(base).fit(X)
@@ -86,7 +86,7 @@ def test_no_estimator_is_advised_instead_of_itself(roll):
 
 
 def forged(path, name, change):
-    """Whether a file with one array changed, and a right digest, is refused."""
+    """Return whether a file with one changed array and a matching digest is refused."""
     arrays, metadata = read_tensors(path)
     if change is None:
         del arrays[name]
@@ -98,7 +98,7 @@ def forged(path, name, change):
         tp.load(other)
 
 
-# Changes to arrays that a file of each estimator holds, or might.
+# Changes to arrays that the files of each estimator hold or could hold.
 FORGED = {
     tp.LaplacianEigenmaps: [("spectrum.eigenvalues", lambda a: a[:0])],
     tp.DiffusionMaps: [("spectrum.eigenvalues", lambda a: a[:0])],
@@ -140,7 +140,7 @@ FORGED = {
 @pytest.mark.parametrize("is_subclass", [False, True])
 def test_a_file_is_checked(pair, is_subclass, rng, roll, tmp_path):
     kind, base = pair
-    # A map of more than 50 columns has its principal components in the file.
+    # The file of a map of more than 50 columns contains its principal components.
     X = rng.normal(size=(300, 60)) if base is tp.LandmarkMap else roll[0][:300]
     path = tmp_path / "model.trig"
     made(kind if is_subclass else base).fit(X).save(path)

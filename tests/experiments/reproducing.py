@@ -1,4 +1,4 @@
-"""Experiments, run and shown as the command does it."""
+"""Run and show experiments as the command does."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from experiments.runner import Results, Settings, load_experiment
 
 
 class OneRun(Settings):
-    """One repetition of everything."""
+    """Settings with a single repetition."""
 
     def seeds(self, full, quick=2):
         return range(1)
@@ -17,7 +17,7 @@ class OneRun(Settings):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What an experiment left in a folder, and how many runs were new."""
+    """Output folder of an experiment, and the number of new runs."""
 
     rows: list
     text: str
@@ -25,11 +25,11 @@ class Reproduction:
 
 
 def reproduce(experiment, folder, settings):
-    """Run what is missing, and show all of it."""
+    """Run the missing cases of an experiment, and show all of them."""
     if isinstance(experiment, str):
         experiment = load_experiment("experiments.paper", experiment)
     results = Results(folder / f"{experiment.name}.csv", experiment.parameters)
-    # On data this small, threads of k-means wait for each other longer than they work.
+    # With so little data, threads of k-means mostly wait for each other.
     with threadpool_limits(1):
         n_new = runner.run(experiment, results, list(experiment.cases(settings)), settings)
     written = runner.show(experiment, results, settings, f"make {experiment.name}")

@@ -1,4 +1,4 @@
-"""Benchmarks: cases in processes of their own, their limits, and groups on small data."""
+"""Benchmarks: separate processes, their limits, and all groups on small data."""
 
 import importlib
 import os
@@ -33,7 +33,7 @@ def test_failures_are_results_but_missing_data_is_not():
 def test_the_limit_of_time_is_for_what_is_timed(tmp_path):
     short = apart(do, limit=0.2)
     assert short({"do": "sleep", "sleep": 60}, Settings()) == {"error": "> 0.2 s"}
-    # Preparing does not count, and settings arrive.
+    # Preparation is not timed, and settings are passed on.
     found = short({"do": "prepare"}, Settings(data=tmp_path))
     assert (found["quick"], found["data"]) == (False, str(tmp_path))
     quick = apart(do, quick_limit=0.2)
@@ -49,7 +49,7 @@ def test_memory_is_the_peak_above_the_start():
 
 # Groups ---------------------------------------------------------------------------------------
 
-# Smaller than the quick form: groups that need neither peers nor real data.
+# Even smaller than the quick form, for groups that need neither peers nor real data.
 SMALL = {
     "headline": [{"n": 6000, "k": 100, "m": 60}],
     "selection": [
@@ -74,7 +74,7 @@ SMALL = {
 def test_groups_on_small_data(name, tmp_path):
     module = importlib.import_module(f"experiments.benchmarks.{name}")
     rows = [{**case, **module.run(case, Settings(quick=True))} for case in SMALL[name]]
-    # One that failed has the columns of its case only, and no value in all others.
+    # A failed case has only the columns of the case, and no values elsewhere.
     nothing = dict.fromkeys(rows[-1]) | SMALL[name][-1] | {"error": "> 600 s"}
     failed = [] if name == "samplers" else [nothing | {"method": "geosketch"}]
     if name in ("embedding", "peers"):
@@ -96,7 +96,7 @@ def test_scores_by_hand():
     trial = samplers.Trial(line, None, 0)
     assert (len(trial.train), len(trial.test)) == (28, 12)
     assert trial.hits(trial.train, trial.test).mean() == 1.0
-    # Folded in the middle, half of the ten nearest come from the other side.
+    # Folded in the middle, half of the ten nearest neighbors come from the other side.
     folded = [np.abs(part - 19.5) for part in (trial.train, trial.test)]
     assert 0.3 < trial.hits(*folded).mean() < 0.8
 
@@ -108,7 +108,7 @@ def test_scores_by_hand():
 # Data sets ------------------------------------------------------------------------------------
 
 
-# Maps beside others ---------------------------------------------------------------------------
+# Maps compared with other methods --------------------------------------------------------------
 
 
 def row_of(data, method, seed=0, *, kept=0.5, seconds=1.0):
@@ -123,7 +123,7 @@ def test_the_page_says_where_others_win(tmp_path):
     rows += [row_of("digits", "umap-learn", seed, kept=0.6, seconds=0.5) for seed in range(2)]
     rows += [row_of("frey", "umap-learn", seed, kept=0.4, seconds=2.0) for seed in range(2)]
     rows += [row_of(data, "PCA", kept=0.1, seconds=0.01) for data in ("digits", "frey")]
-    # Large and held-out sets, with fewer methods.
+    # Large and held-out data sets, with fewer methods.
     rows += [row_of(data, "LandmarkMap") for data in ("tree", "soils", "beats")]
     rows += [row_of("tree", "umap-learn", kept=0.52, seconds=99.0)]
     rows += [row_of("soils", "PCA", kept=0.2), row_of("beats", "PCA", kept=0.7)]
@@ -141,7 +141,8 @@ def test_the_page_says_where_others_win(tmp_path):
     assert "| Indian Pines, 21,025 rows | 1.00 s, 50.0 % | not run | 1.00 s, 20.0 % |" in text
     assert "| Tree, 200,000 rows | 1.00 s, 50.0 % | 99.0 s, 52.0 % | not run |" in text
     assert "| openTSNE | > 600 s | - |" in text
-    # Of the first half all were run on one set, where openTSNE failed and has the last rank.
+    # Of the first half, all methods were run on one data set, on which openTSNE failed and ranks
+    # last.
     assert "| openTSNE | 4.0 (4.0 to 4.0) |" in text
     assert "| LandmarkMap | 2.0 (2.0 to 2.0) | **1.0 (1.0 to 1.0)** |" in text
     assert "| LandmarkMap | **1.5 (1.5 to 1.5)** | 2.0 (2.0 to 2.0) |" in text

@@ -1,4 +1,4 @@
-"""Experiments on digits and CT patches: classification, splits, and the quick forms."""
+"""Experiments on digits and CT patches: classification, splits, and the quick form."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_patches_have_organs_in_their_share(data_dir):
     assert np.ptp(patches.X) == pytest.approx(500 / 140, rel=1e-3)
 
 
-# Quick forms ----------------------------------------------------------------------------------
+# Quick form --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_quick_forms(name, low, high, data_dir, tmp_path):
     result = reproduce(name, tmp_path, OneRun(quick=True, data=data_dir))
     accuracies = np.array([row["accuracy"] for row in result.rows])
     assert ((accuracies > low) & (accuracies < high)).all()
-    # Settings do make a difference.
+    # Settings change the result.
     assert len(set(accuracies)) > len(accuracies) / 2
     assert "nan" not in result.text
     assert (tmp_path / f"{name}.png").stat().st_size > 10_000

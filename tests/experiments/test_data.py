@@ -1,4 +1,4 @@
-"""MNIST is read exactly, and CT patches agree with a slow version in any format and orientation."""
+"""MNIST is read exactly, and CT patches agree with a slow version in any format."""
 
 import itertools
 
@@ -14,11 +14,11 @@ def test_the_real_files(data_dir):
         pytest.skip(f"no MNIST files: {folder} does not exist")
     X, y = load_mnist(folder, split="test")
     assert X.shape == (10_000, 784)
-    # Counts of the digits and mean grey value of the test images, widely published.
+    # Counts of the digits and mean gray value of the test images, which are widely published.
     counts = [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     np.testing.assert_array_equal(np.bincount(y), counts)
     assert X.mean(dtype=np.float64) == pytest.approx(0.1325, abs=1e-4)
-    # The outermost frame of the images is empty, which it would not be if rows were shifted.
+    # The border of the images is empty, which it would not be if rows were shifted.
     assert X.reshape(-1, 28, 28)[:, [0, -1], :].mean() < 1e-3
 
 
@@ -30,9 +30,9 @@ BITS = {1: 4, 2: 3, 3: 1}
 
 
 def scene(seed=None):
-    """Return a head of 16 x 14 x 12 voxels: to the left, to the back, to the head.
+    """Return a head of 16 x 14 x 12 voxels; axes point left, back and up.
 
-    Every voxel of tissue has an intensity of its own, so a patch tells where it was cut.
+    Every voxel of tissue has a unique intensity, so a patch reveals where it was cut.
     """
     hu = np.arange(16 * 14 * 12).reshape(16, 14, 12)
     if seed is not None:
@@ -41,7 +41,9 @@ def scene(seed=None):
     labels[7:9, 8:10, 5:10] = 1
     labels[11:13, 5:8, 4:7] = 2
     labels[3:5, 5:8, 3:7] = 3
-    labels[7, 7, 0:3] = 4  # Another organ counts as surroundings.
+    # Another organ counts as surroundings. There are air in front of the face, an airway, and a
+    # small object in front of the face.
+    labels[7, 7, 0:3] = 4
     hu[:, :5] = -1000  # Air in front of the face,
     hu[9:11, 7, 4:7] = -900  # an airway,
     hu[5, 3, 5] = 100  # and a crumb of something in front of the face.
@@ -49,13 +51,13 @@ def scene(seed=None):
 
 
 def write_nifti(folder, hu, labels, axes):
-    """Write both volumes with the array's axes along `axes`."""
+    """Write both volumes with the axes of the arrays along `axes`."""
     nibabel = pytest.importorskip("nibabel")
     affine, order, flips = np.zeros((4, 4)), [], []
     affine[3, 3] = 1.0
     for column, axis in enumerate(axes):
         number = ["LR", "PA", "SI"].index(next(p for p in ("LR", "PA", "SI") if axis in p))
-        # World coordinates grow to the right, to the front and to the head.
+        # World coordinates increase to the right, to the front and upward.
         affine[number, column] = VOXEL_MM[number] * (1 if axis in "RAS" else -1)
         order.append(number)
         flips.append(slice(None) if axis in "LPS" else slice(None, None, -1))
@@ -66,7 +68,7 @@ def write_nifti(folder, hu, labels, axes):
 
 
 def openkbp_order(array):
-    """Turn an array from left, back, head to OpenKBP's order, index by index."""
+    """Reorder an array from left, back, up to the order of OpenKBP, index by index."""
     left, back, head = np.indices(array.shape)
     turned = np.empty((array.shape[1], array.shape[0], array.shape[2]), array.dtype)
     turned[back, left, array.shape[2] - 1 - head] = array
@@ -89,7 +91,7 @@ def write_npz(path, hu, labels, recorded=True):
 
 
 def slow_patches(hu, labels, shape, margin, recorded=None):
-    """Cut the patches one by one. The tissue of `scene` is known, so nothing is connected here."""
+    """Cut patches one by one; the tissue of `scene` is given, so no components are searched."""
     organ = np.argwhere((labels >= 1) & (labels <= 3))
     low, high = organ.min(axis=0) - margin, organ.max(axis=0) + margin
     rows, classes = [], []
@@ -115,7 +117,7 @@ def slow_patches(hu, labels, shape, margin, recorded=None):
 @pytest.mark.parametrize(("margin_mm", "margin"), [(0.0, (0, 0, 0)), (5.0, (2, 2, 1))])
 @pytest.mark.parametrize("kind", ["npz", "LPS", "RAS", "PIR", "SLA"])
 def test_every_patch_agrees_with_the_slow_version(tmp_path, kind, shape, margin_mm, margin):
-    """Whatever the orientation of a NIfTI file."""
+    """NIfTI files may have any orientation."""
     if kind == "npz":
         source = write_npz(tmp_path / "scan.npz", *scene())
     else:

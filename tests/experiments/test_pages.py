@@ -1,4 +1,4 @@
-"""The statistics in pages of experiments; committed pages show their text and tables."""
+"""Statistics in the pages of experiments."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from experiments.pages import Comparison, column, compare, holm
 
 @pytest.fixture
 def methods(rng):
-    """Two methods with errors that go together, run by run."""
+    """Return runs of two methods with correlated errors."""
     shared = rng.normal(size=12)
     return tuple(
         [{"seed": seed, "error": float(value)} for seed, value in enumerate(values)]
@@ -19,7 +19,7 @@ def methods(rng):
 
 def test_comparison_is_the_paired_t_test_of_runs_with_the_same_seed(methods):
     first, second = methods
-    # Seeds 3 to 9 in another order, and all of them.
+    # Seeds 3 to 9 in another order, and all seeds.
     for low, high in ((3, 10), (0, 12)):
         found = compare(first[low:], second[:high][::-1], "error")
         a, b = column(first[low:high], "error"), column(second[low:high], "error")
@@ -29,7 +29,7 @@ def test_comparison_is_the_paired_t_test_of_runs_with_the_same_seed(methods):
 
 
 def test_splits_that_overlap_say_less():
-    """By Nadeau and Bengio's formula, worked out by hand for four differences."""
+    """The expected value is the formula of Nadeau and Bengio, by hand for four differences."""
     one = [{"seed": seed, "x": x} for seed, x in enumerate([1.0, 2.0, 3.0, 4.0])]
     other = [{"seed": seed, "x": 0.0} for seed in range(4)]
     expected = 2 * stats.t.sf(2.5 / np.sqrt((5 / 3) * (1 / 4 + 0.5)), 3)
@@ -43,7 +43,8 @@ def test_holm_corrects_for_the_number_of_comparisons():
     found = [Comparison(5, 0.1, p, p) for p in (0.04, 0.01, np.nan, 0.011, 0.9)]
     corrected = [one.p_value for one in holm(found)]
     np.testing.assert_array_equal(corrected, [one.resampled for one in holm(found)])
-    # By hand, of four: 4 x .01, then 3 x .011 may not be less, then 2 x .04, then .9.
+    # By hand, for four comparisons: 4 x 0.01, then 3 x 0.011 may not be less, then 2 x 0.04, then
+    # 0.9.
     np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
     assert [one.difference for one in holm(found)] == [0.1] * 5
     assert holm([]) == []

@@ -1,4 +1,4 @@
-"""The paper's experiments on synthetic data: definitions by hand, and claims in the quick form."""
+"""The paper's synthetic experiments: definitions, and claims in the quick form."""
 
 from functools import cache
 
@@ -23,7 +23,7 @@ WIDE = (1.0, 2.0, 4.0)
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """Rows of the quick form of an experiment with some values, run once for all tests."""
+    """Return rows of the quick form of an experiment with given values; all tests share its run."""
 
     @cache
     def reproduced(name):
@@ -102,7 +102,7 @@ def test_both_functions_repel_and_it_hardly_matters_which(quick, data):
     )
     assert (plain != sine).any()
     assert abs(np.log(sine.mean(axis=0) / plain.mean(axis=0)).mean()) < 0.2
-    # Without repulsion the landmarks would be a uniform sample, and the errors those of one.
+    # Without repulsion, landmarks would be a uniform sample, with the errors of one.
     case = {"data": data, "n": 400, "scale": table1.SURFACES[data].scale, "method": table1.UNIFORM}
     uniform = table1.errors_of([table1.run({**case, "seed": s}, Settings()) for s in range(6)])
     for errors in (plain, sine):
@@ -140,7 +140,7 @@ def test_draws_follow_the_definitions(quick):
         assert total >= 80
         chance = kmeanspp.probability_of_green(method, sigma)
         assert binomtest(green, total, chance).pvalue > 1e-3, (method, sigma)
-    # Nor would they pass for those of an indifferent method.
+    # They are not those of an indifferent method either.
     assert binomtest(*drawn[kmeanspp.EFFICIENT, 2.0], 0.5).pvalue < 1e-4
 
 
@@ -155,12 +155,12 @@ def test_errors_of_table_1(quick, data):
         for name in (*table1.SAMPLERS, table1.OPTIMUM)
     }
     for found in errors.values():
-        # Both are good to some six digits, and written with five.
+        # Both are accurate to about six digits, and stored with five.
         assert (found > 0.9999 * errors[table1.OPTIMUM][: len(found)]).all()
     means = {name: found.mean(axis=0) for name, found in errors.items()}
     for name in (table1.SEEDING, table1.EFFICIENT):
         assert (np.diff(means[name]) < 0).all()
-    # Claims of the paper that hold: the efficient DPP is the best where there are many landmarks.
+    # Claims of the paper that hold: with many landmarks, the efficient DPP is best.
     assert (means[table1.SEEDING] < means[table1.UNIFORM])[1:].all()
     assert (means[table1.KMEANS] < means[table1.UNIFORM])[:-1].all()
     assert (means[table1.KMEANS_PP] < means[table1.SEEDING])[:2].all()
@@ -172,7 +172,7 @@ def test_errors_of_table_1(quick, data):
 
 
 def test_bhattacharyya_graphs_are_more_robust(quick):
-    """The paper's claim: shortcuts come later, and so does the end of the order."""
+    """The paper claims that shortcuts appear later, and that the order is preserved for longer."""
     m = 4 * neighbors.QUICK_POINTS // neighbors.QUICK_LANDMARKS
     shortcuts = {}
     for linking in (neighbors.PLAIN, neighbors.AGREED):
@@ -197,5 +197,5 @@ def test_the_loop_has_the_probabilities_of_the_definition(rng, m, bandwidth, rig
     X, draws = rng.normal(size=(5, 2)), np.random.default_rng(0)
     drawn = [runtime.literal_algorithm_2(X, 3, m, bandwidth, draws) for _ in range(5000)]
     expected = algorithm_2_probabilities(repulsions(X, 4, welsch, 0.8), 3)
-    # The test notices a wrong neighborhood or bandwidth.
+    # A wrong neighborhood or bandwidth would be noticed.
     assert (p_value(drawn, expected, ordered=True) > SIGNIFICANCE) == bool(right)

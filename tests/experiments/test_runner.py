@@ -1,4 +1,4 @@
-"""Cases, results that resume, where they come from, and the command."""
+"""Cases, resumable results, their provenance, and the command."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_rows_come_back_as_they_were(tmp_path):
     assert again.rows == rows
     kinds = [type(value) for value in again.rows[0].values()]
     assert kinds == [str, int, float, type(None), int, float]
-    # Another column is None in all other rows, and missing ones are None in the new row.
+    # A new column is None in all other rows, and missing columns are None in the new row.
     assert again.add({"seed": 2, "seconds": 1 / 3}, HERE) == {"seed": 2, "seconds": 0.333333}
     *first, last = Results(path, {"power": 2}).rows
     assert first == [row | {"seconds": None} for row in rows]
@@ -81,7 +81,7 @@ CASES = [(k, seed) for seed in range(3) for k in (25, 50)]
 
 
 def failing(after, error):
-    """Squares that fail after some cases, and what was run."""
+    """An experiment that fails after some cases, and the cases that were run."""
     ran = []
 
     def run(case, settings):
@@ -132,7 +132,7 @@ def test_cases_without_their_data_or_package_are_left_out(tmp_path, capsys, erro
 
 @pytest.fixture
 def squares(monkeypatch):
-    """A command that knows squares only."""
+    """A command with an experiment that computes squares."""
     monkeypatch.delenv("TRIGPOINT_DATA", raising=False)
     monkeypatch.setattr(paper, "NAMES", {"squares": "", "cubes": ""})
     monkeypatch.setattr(
@@ -154,7 +154,7 @@ def test_the_command_runs_everything(squares, tmp_path, capsys):
 
 
 def committed(kind, name):
-    """Experiment and its committed results."""
+    """Return an experiment and its committed results."""
     experiment = load_experiment(KINDS[kind][1], name)
     folder = "paper" if kind == "paper" else "benchmarks"
     return experiment, Results(DOCS / folder / f"{name}.csv", experiment.parameters)
@@ -185,7 +185,7 @@ def test_committed_results_are_found_and_say_where_they_come_from(kind, name):
         assert re.fullmatch(r"[0-9a-f]{10}( with changes)?", state["commit"])
 
 
-# The pictures of the other one draw ten million points again.
+# The figures of the other experiment draw ten million points.
 SHOWN = [known for known in ALL if known != ("paper", "neighbors")]
 
 

@@ -1,4 +1,4 @@
-"""What a peer might do in a process of its own, which imports no more than it needs."""
+"""Stand-in for a peer in a separate process, with few imports."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from experiments.runner import MissingDataError
 
 
 def do(case, settings):
-    """Fail in some way, or take a while."""
+    """Fail in some way, or wait."""
     match case["do"]:
         case "raise":
             raise ValueError("no  such\nthing")
