@@ -1,4 +1,4 @@
-"""Extensions by their definitions, also of points that are far away or rounded."""
+"""Extensions, compared with their definitions, also for distant points and after rounding."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from trigpoint._spectrum import classical_scaling
 
 @pytest.fixture(scope="module", params=[3, 40], ids=["tree", "products"])
 def space(request, roll):
-    """Landmarks, their graph and other points, in low and in high dimension."""
+    """Return landmarks, their graph and other points, in low and in high dimension."""
     X = roll[0]
     if request.param > 3:
         basis = np.linalg.qr(np.random.default_rng(0).normal(size=(request.param, 3)))[0]
@@ -39,7 +39,7 @@ SUPPORTS = {
 
 
 def weights_by_definition(kind, x, landmarks, graph):
-    """Landmarks that support a point, and the logarithms of their weights."""
+    """Return the landmarks that support a point, and the logarithms of their weights."""
     distances = np.linalg.norm(landmarks - x, axis=1)
     order = np.argsort(distances)
     near, r = order[:3], distances[order[3]]
@@ -53,7 +53,7 @@ def weights_by_definition(kind, x, landmarks, graph):
         others = graph.weights[[start]].nonzero()[1]
         bandwidths = np.maximum(graph.bandwidths[start], graph.bandwidths[others])
         lengths = np.linalg.norm(landmarks[start] - landmarks[others], axis=1)
-        # An edge keeps the ratio of its weight and the kernel of its length.
+        # An edge preserves the ratio of its weight to the kernel of its length.
         factors = graph.weights[[start]].toarray()[0, others] / np.exp(
             -((lengths / bandwidths) ** 2) / 2
         )
@@ -64,7 +64,7 @@ def weights_by_definition(kind, x, landmarks, graph):
 
 @pytest.mark.parametrize("kind", SUPPORTS)
 def test_sums_by_definition(space, kind, rng):
-    """Of points near landmarks, and so far away that all weights nearly vanish."""
+    """Some points are near landmarks, and some so far away that all weights nearly vanish."""
     landmarks, graph, X = space
     outwards = (X[:50] - X.mean(axis=0)) * np.geomspace(1, 100, 50)[:, None]
     X = np.concatenate([X[:200], X.mean(axis=0) + outwards])
@@ -91,7 +91,7 @@ def test_sums_by_definition(space, kind, rng):
 
 @pytest.mark.parametrize("kind", SUPPORTS)
 def test_points_beyond_every_kernel_take_the_nearest_landmark(kind, rng):
-    """Infinitely far, where no landmark is nearer than another, the first."""
+    """If a point is infinitely far and no landmark is nearest, the first landmark is taken."""
     landmarks = rng.normal(size=(50, 2))
     graph = KNNGraph(5, metric="euclidean").build(Landmarks(landmarks))
     coordinates = rng.normal(size=(50, 2))
@@ -104,7 +104,7 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(kind, rng):
 
 
 def extended(extension, X):
-    """Coordinates alone."""
+    """Return only the coordinates."""
     return extension(X)[0]
 
 
@@ -126,7 +126,7 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
 
 
 def test_products_of_float32_are_refined_within_far_clusters(rng):
-    """Clusters a thousand times further apart than they are wide."""
+    """The clusters are a thousand times farther apart than they are wide."""
     centers = rng.normal(size=(4, 30)) * 1000
     X = np.concatenate([center + rng.normal(size=(60, 30)) for center in centers])
     landmarks = X[::3]
@@ -163,9 +163,9 @@ def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
 
 
 def test_shares_of_landmarks_that_are_equally_far():
-    """Also of the fourth: nothing tells the three apart, and all of them count alike."""
+    """If the fourth is equally far as well, the three count alike."""
     shares = shepard_shares(np.full((1, 4), 2.0), 3)
     np.testing.assert_allclose(shares, np.full((1, 3), 1 / 3))
-    # A landmark that the point is on has all of it.
+    # A point that coincides with a landmark takes its coordinates.
     shares = shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), 3)
     np.testing.assert_array_equal(shares, [[1, 0, 0]])

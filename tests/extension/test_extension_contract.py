@@ -1,6 +1,6 @@
-"""What every prepared extension promises: a pure, small function of a block that can be pickled.
+"""The contract of prepared extensions: pure, small functions of a block that can be pickled.
 
-A new extension, or a new support of one, is a line in `ESTIMATORS`.
+To test a new extension, or a new support of one, add a line to `ESTIMATORS`.
 """
 
 import pickle
@@ -38,23 +38,23 @@ ESTIMATORS = {
     "smooth": tp.LaplacianEigenmaps(3, extension="smooth", **ALONG),
     "map": tp.LandmarkMap(3, n_iter=5),
 }
-# Those that give landmarks their own coordinates.
+# Extensions that map landmarks to their own coordinates.
 EXACT = {"eigenmaps, graph", "diffusion, graph", "geodesic, graph", "kernel", "smooth", "map"}
 
 
 def fit(name, landmarks, X):
-    """An estimator fitted with these points as landmarks."""
+    """Fit an estimator with these points as landmarks."""
     return clone(ESTIMATORS[name]).set_params(landmarks=landmarks, random_state=0).fit(X)
 
 
-# Landmarks are found in cells, up to 3 columns, by a tree, up to 15, or by products.
+# Nearest landmarks are found in cells up to 3 columns, by a tree up to 15, and by products above.
 @pytest.fixture(scope="module", params=[3, 15, 16, 100], ids=lambda d: f"{d}-D", name="X")
 def points(request):
     rng = np.random.default_rng(request.param)
     surface = rng.uniform(size=(700, 2)) * 10
     basis = np.linalg.qr(rng.normal(size=(request.param, 2)))[0]
     X = surface @ basis.T + 0.05 * rng.normal(size=(700, request.param))
-    # Some are far from everything, and the last are the landmarks.
+    # Some points are far from all landmarks, and the last ones are the landmarks.
     X[FAR] += 1e3
     return X
 
@@ -75,7 +75,7 @@ def dtype(request):
 
 
 def test_pure(extension, X, dtype):
-    """The same bits again, from other threads and by a copy; it writes to nothing."""
+    """Threads and copies give the same bits, and no array is written to."""
     X = X.astype(dtype)
     X.flags.writeable = False
     stored = pickle.dumps(extension)
@@ -104,10 +104,10 @@ def test_running_it_over_blocks_in_threads(extension, X, dtype, n_threads):
 
 
 def test_small(extension, X):
-    """A few copies of landmarks, graph and values; geodesics once."""
+    """A few copies of the landmarks, graph and values, and one of the geodesics."""
     size = 8 * (K * X.shape[1] + 13 * K + K * 4)
     geodesics = 8 * K**2 if isinstance(extension, GeodesicExtension) else 0
-    # Among them lists of the nearest of each landmark, for points to start from.
+    # This includes the lists of nearest landmarks, from which searches start.
     assert len(pickle.dumps(extension)) < 6 * size + geodesics + 4096
 
 
@@ -128,7 +128,7 @@ def test_knows_far_points(extension, X, dtype):
 
 @pytest.mark.parametrize("name", ["eigenmaps, graph", "geodesic, graph", "smooth"])
 def test_continuous_across_the_cells_of_the_landmarks(name, rng):
-    """Points a hair apart never jump, though a line across the square crosses many cells."""
+    """Neighboring points on a line across the square, which crosses many cells, stay close."""
     landmarks = rng.uniform(size=(200, 2))
     extension = fit(name, landmarks, rng.uniform(size=(1000, 2))).model_.extension
     for start, end in rng.uniform(size=(5, 2, 2)):
@@ -148,7 +148,7 @@ def test_bridges_keep_their_weight(name, rng):
 
 
 def made(values, d):
-    """Points in d columns, of which many are equally far from several landmarks."""
+    """Return points in d columns, many of which are equally far from several landmarks."""
     rng = np.random.default_rng(d)
     if values == "normal":
         X = rng.normal(size=(600, d))
@@ -158,14 +158,14 @@ def made(values, d):
         return rng.integers(2, size=(600, d)).astype(float)
     if values == "counts":
         return rng.poisson(0.7, size=(600, d)).astype(float)
-    # One of four for each of several categories.
+    # One-hot columns of several categories with four values each.
     chosen = 4 * np.arange(d // 4) + rng.integers(4, size=(600, d // 4))
     return (chosen[:, :, None] == np.arange(d)).any(axis=1).astype(float)
 
 
 @cache
 def extension_of(name, values, n_columns):
-    """Points, and an extension of some distinct ones."""
+    """Return points, and an extension of some distinct ones."""
     X = made(values, n_columns)
     distinct = np.unique(X, axis=0)
     landmarks = distinct[np.random.default_rng(0).permutation(len(distinct))[:K]]
@@ -178,13 +178,13 @@ def extension_of(name, values, n_columns):
 @pytest.mark.parametrize("kind", [np.float32, np.float64, "sparse"])
 @pytest.mark.filterwarnings("ignore:the landmark graph has")
 def test_a_row_has_the_same_bits_in_every_block(name, n_columns, values, kind):
-    """And in every order of the rows and of memory."""
+    """Neither the order of the rows nor that of memory matters."""
     X, extension = extension_of(name, values, n_columns)
     X = csr_array(X) if kind == "sparse" else X.astype(kind)
     whole, far = extension(X)
     rows = np.random.default_rng(1).permutation(600)
     parts = [part for size in (7, 64, 193) for part in np.split(rows, range(size, 600, size))]
-    # Single rows, and all that are near.
+    # Single rows, and all rows that are near.
     parts += [*rows[:20, None], np.flatnonzero(~far)]
     for part in parts:
         found, found_far = extension(X[part])
@@ -195,22 +195,24 @@ def test_a_row_has_the_same_bits_in_every_block(name, n_columns, values, kind):
 
 
 def test_evaluated_by_torch(extension, X, dtype):
-    """The formulas of the host, on a device of PyTorch; in small blocks, too, and with a grid."""
+    """PyTorch evaluates the formulas of the host; blocks may be small, and a grid may be used."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from trigpoint._extension.torch import on_device
 
     X = X.astype(dtype)
     expected, far = extension(X)
     near = np.delete(np.arange(len(X)), FAR)
-    # Sums in another order: 7e-15 at most with 20 random clouds in up to 64 columns. Up to 15
-    # columns those of a map have one order, and only square roots may differ.
+    # Sums are in a different order: the largest difference in 20 random clouds with up to 64
+    # columns was 7e-15. Up to 15 columns, sums for maps are in the same order, and only square
+    # roots may differ.
     ordered = isinstance(extension, MapExtension) and X.shape[1] <= 15
     rounded = isinstance(extension, GeodesicExtension) and dtype == np.float32
     bound = 1e-6 if rounded else 1e-15 if ordered else 2e-14
     # The distance of a far row hides most digits of the differences between its landmarks.
     bound_of_far = 1e-9
     if isinstance(extension, GeodesicExtension) and X.shape[1] == 100:
-        # By products alone, that of a landmark from itself is the root of a rounding error.
+        # With products alone, the distance of a landmark from itself is the root of a rounding
+        # error.
         near, bound_of_far = near[near < len(X) - K], 1e-8
     whole, small = (on_device(extension, torch.device("cpu")) for _ in range(2))
     small._n_bytes, small._search._n_bytes = 2**17, 2**17

@@ -1,4 +1,4 @@
-"""Where a map places points among its landmarks, by definition."""
+"""Positions of points among the landmarks of a map, compared with the definition."""
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ from trigpoint._numerics.projection import all_projected, principal_projection, 
 
 
 def mean_among(squares, positions, spacings, steps=0.0):
-    """Where the nearest landmarks put a point, by the docstring of `MapExtension`, and who counts.
+    """Return the position of a point as `MapExtension` documents it, and the group that counts.
 
-    Squared distances are those to the landmarks, nearest first, and to the next one if there is
-    one; positions, spacings and the steps of the slopes are in the same order.
+    Squared distances are those to the landmarks, nearest first, and to the next one, if any;
+    positions, spacings and the steps of the slopes are in the same order.
     """
     count = len(positions)
     limit = squares[count] if len(squares) > count else 2 * squares[-1]
@@ -31,7 +31,7 @@ def mean_among(squares, positions, spacings, steps=0.0):
         lengths = np.linalg.norm(np.broadcast_to(steps, positions.shape), axis=1)
         shorter = np.minimum(1, spacings / np.maximum(lengths, 1e-300))[:, None]
         mean = weights @ (positions + shorter * steps) / weights.sum()
-    # The others pull a little.
+    # The other landmarks pull slightly.
     away = positions - mean
     lengths = np.linalg.norm(away, axis=1)
     pulls = np.divide(shares - weights, lengths, out=np.zeros(count), where=lengths > 0)
@@ -42,7 +42,7 @@ def mean_among(squares, positions, spacings, steps=0.0):
 
 
 def toward_own(place, squares, positions, own):
-    """How far a point is moved to a landmark so that those farther in space are not too near."""
+    """Return how far a point is moved to a landmark, so that no farther landmark is too near."""
 
     def moved(way):
         return place + way * (positions[own] - place)
@@ -58,7 +58,7 @@ def toward_own(place, squares, positions, own):
 
 
 def slope_by_hand(landmarks, positions, spacing, j):
-    """Weighted ridge regression of steps in the map on steps in space, by normal equations."""
+    """Return the weighted ridge regression of steps in the map on steps in the data."""
     others = np.argsort(np.square(landmarks - landmarks[j]).sum(axis=1), kind="stable")[1:21]
     sides, steps = landmarks[others] - landmarks[j], positions[others] - positions[j]
     weights = np.square(np.maximum(0, 1 - np.square(steps).sum(axis=1) / (9 * spacing**2)))
@@ -70,7 +70,7 @@ def slope_by_hand(landmarks, positions, spacing, j):
 
 
 def slow_places(points, landmarks, positions):
-    """The definition, point by point."""
+    """Evaluate the definition point by point."""
     k = len(landmarks)
     around = np.sort(np.linalg.norm(positions[:, None] - positions, axis=-1), axis=1)
     spacings = around[:, min(6, k - 1)]
@@ -105,7 +105,7 @@ def test_places_by_definition(k, n_components, rng):
 
 
 def test_places_scale_with_the_map(rng):
-    """Also where landmarks are in one place there."""
+    """Some landmarks coincide in the map."""
     landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     positions[:15] = positions[0]
     points = rng.normal(size=(100, 3))
@@ -114,7 +114,7 @@ def test_places_scale_with_the_map(rng):
 
 
 def test_far_points_by_definition(rng):
-    """From the nearest landmark, and farther out of the projection than any landmark is."""
+    """Points start at the nearest landmark, farther from the projection than any landmark."""
     X = rng.normal(size=(400, 12)) * 0.5 ** np.arange(12)
     projection = principal_projection(X, 4, rng)
     landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
@@ -135,12 +135,12 @@ def test_far_points_by_definition(rng):
     distances, nearest = cKDTree(inside).query(places)
     far = distances + np.maximum(outside - residuals.max(), 0) > 10 * bandwidths[nearest]
     assert n_far == np.count_nonzero(far)
-    # Some are far within the projection, some only outside of it.
+    # Some are far within the projection, some only in the direction of the residual.
     assert 0 < np.count_nonzero(distances > 10 * bandwidths[nearest]) < n_far < 300
 
 
 def place_flat(nearest, squares, count, positions, spacings, found):
-    """Places without slopes and offsets."""
+    """Interpolate without slopes and offsets."""
     k = len(positions)
     X, landmarks, slopes = np.zeros((len(nearest), 1)), np.zeros((k, 1)), np.zeros((k, 1, 2))
     offsets = np.zeros((k, 2))
@@ -151,7 +151,7 @@ def place_flat(nearest, squares, count, positions, spacings, found):
 
 @pytest.mark.parametrize("more", [True, False])
 def test_places_where_landmarks_are_equally_far(more, rng):
-    """With another one as far, none has a share by its distance, and all count."""
+    """If the next landmark is equally far, no landmark has a share, and all count alike."""
     count = 6
     positions, spacings = rng.normal(size=(30, 2)), rng.uniform(0.1, 2, size=30)
     nearest = np.array([rng.choice(30, count, replace=False) for _ in range(200)])
@@ -160,12 +160,12 @@ def test_places_where_landmarks_are_equally_far(more, rng):
     place_flat(nearest, squares, count, positions, spacings, found)
     expected = [mean_among(squares[0], positions[row], spacings[row]) for row in nearest]
     np.testing.assert_allclose(found, [mean for mean, _ in expected], atol=1e-12)
-    # Any of them may be the one in the middle.
+    # Any of them may be the middle one.
     assert {middle for _, middle in expected} == set(range(count))
 
 
 def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
-    """Three share in the point, far from each other; the fourth has no share, and a wide reach."""
+    """Three distant landmarks share the point; the fourth has no share but a wide reach."""
     angles = 2 * np.pi * np.arange(3) / 3
     positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 2]]])
     spacings = np.array([1.0, 1.0, 1.0, 9.0])
@@ -175,15 +175,15 @@ def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
     assert middle == 3
     np.testing.assert_allclose(found[0], expected, atol=1e-12)
     assert np.linalg.norm(found[0] - [1, 2]) < 0.25 * 9
-    # Of two that are as good, the nearer one, or the first.
+    # Of two equally good landmarks, the nearer or the first one is taken.
     place_flat(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, found)
-    # Half of its shares pull it to the other.
+    # Half of the shares pull it to the other one.
     toward = (positions[0] - positions[2]) / np.linalg.norm(positions[0] - positions[2])
     np.testing.assert_allclose(found[0], positions[2] + 0.125 * toward, atol=1e-12)
 
 
 def test_nearest_of_candidates_by_definition(rng):
-    """Whole numbers, for ties, and products that are wrong by as much as is allowed."""
+    """Integers give ties, and products are wrong by as much as is allowed."""
     landmarks = rng.integers(3, size=(50, 4)).astype(np.float64)
     X = rng.integers(3, size=(40, 4)).astype(np.float64)
     squares = np.square(X[:, None] - landmarks).sum(axis=-1)
@@ -192,7 +192,7 @@ def test_nearest_of_candidates_by_definition(rng):
     for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
         products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
         products, slacks = products.astype(np.float32), np.full(40, slack)
-        # In one tile or several; with room for all candidates, or not.
+        # There are one or several tiles, with or without room for all candidates.
         for tile, room in ((50, 50), (7, 50), (7, 20), (50, 3)):
             smallest, values = np.full((40, count), np.inf), np.empty((40, room), np.float32)
             columns, counts = np.empty((40, room), np.int32), np.zeros(40, np.int64)
@@ -232,13 +232,13 @@ def test_projection_is_that_of_principal_components(rng):
     rounded, largest = all_projected(projection, X, 2)
     np.testing.assert_array_equal(rounded, inside.astype(np.float32))
     assert largest == residuals.max()
-    # But not where squares would overflow.
+    # Except where squares would overflow.
     large, _ = all_projected(projection, 1e16 * X, 2)
     assert large.dtype == np.float64
     np.testing.assert_allclose(inside, expected, atol=1e-12)
     left = around - expected @ projection.components.T
     np.testing.assert_allclose(residuals, np.linalg.norm(left, axis=1), rtol=1e-9)
-    # Sparse rows have the same projection, in any block.
+    # Sparse rows have the same projection in any block.
     sparse, lengths = projected(projection, csr_array(X))
     np.testing.assert_allclose(sparse, inside, atol=1e-12)
     np.testing.assert_allclose(lengths, residuals, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""The smooth extension: planes by definition, no shortcuts, bounded."""
+"""The smooth extension: planes by definition, no shortcuts, bounded coordinates."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_the_default_goes_by_dimension_coordinates_and_points(d, n_components, n
     if expected == "graph":
         np.testing.assert_array_equal(shown, own)
     else:
-        # It evens out the coordinates of the landmarks.
+        # The extension smooths the coordinates of the landmarks.
         assert 0 < np.abs(shown - own).max() < 0.2 * np.abs(own).max()
         np.testing.assert_array_equal(emb.transform(emb.landmarks_), shown)
 
@@ -35,14 +35,14 @@ def flat(rng, k=200, d=2, n_neighbors=12):
 
 
 def test_planes_by_definition(rng):
-    """One landmark at a time, in as many unknowns as there are dimensions."""
+    """One landmark at a time, with as many unknowns as dimensions."""
     landmarks, graph = flat(rng, d=3, n_neighbors=6)
     coordinates = rng.normal(size=(200, 2))
     fitted = SmoothExtension.prepare(landmarks, graph, coordinates)
     planes, reach = fitted.planes, fitted.reach
     direct = np.where(graph.lengths.toarray() > 0, graph.lengths.toarray(), np.inf)
     np.fill_diagonal(direct, 0)
-    # Of one edge or two.
+    # Neighbors within one or two edges.
     paths = (direct[:, :, None] + direct[None]).min(axis=1)
     values, slopes = np.empty((200, 2)), np.empty((200, 2, 3))
     for i in range(200):
@@ -94,7 +94,7 @@ def test_points_by_definition(rng):
 
 
 def test_a_point_equally_far_from_all_that_share_is_at_their_mean(rng):
-    """With the next landmark as far, none has a share by its distance, and all count."""
+    """If the next landmark is equally far, no landmark has a share, and all count alike."""
     landmarks = np.concatenate([np.eye(3), -np.eye(3)])
     planes = rng.normal(size=(6, 2, 4))
     result, far = np.full((1, 2), np.nan), np.zeros(1, dtype=bool)
@@ -125,7 +125,7 @@ def test_a_landmark_without_neighbors_is_level():
 
 
 def test_a_hub_does_not_make_memory_grow_as_the_square(rng, peak_memory):
-    """One landmark linked to all others makes paths of two edges between all pairs."""
+    """If one landmark is linked to all others, paths of two edges link all pairs."""
     k = 3000
     landmarks = rng.normal(size=(k, 3))
     others = np.arange(1, k)

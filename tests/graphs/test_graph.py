@@ -1,4 +1,4 @@
-"""The landmark graph: neighbors, weights, connectedness, shortcuts."""
+"""The landmark graph: neighbors, weights, connectivity, shortcuts."""
 
 from dataclasses import replace
 
@@ -36,12 +36,12 @@ def with_covariances(X: np.ndarray, k: int) -> Landmarks:
 
 @pytest.fixture(scope="module")
 def landmarks(roll) -> Landmarks:
-    """Landmarks of the roll with full covariances."""
+    """Return landmarks of the roll with full covariances."""
     return with_covariances(roll[0], 150)
 
 
 def assert_noted(built, kind, text):
-    """Stages do not warn; `fit` does, from their notes."""
+    """Check the notes of a stage, which `fit` emits as warnings."""
     (note,) = built.notes
     assert isinstance(note, kind)
     assert text in str(note)
@@ -84,7 +84,7 @@ def test_automatic_bandwidths_follow_the_edges_and_make_the_mean_weight_a_fifth(
 
 
 def test_a_landmark_far_from_all_others_still_counts(rng):
-    """With one bandwidth for all, the outlier's edges would underflow and cut it off."""
+    """With a single bandwidth, the outlier's edges would underflow and disconnect it."""
     points = np.concatenate([rng.normal(size=(100, 2)), [[1e4, 0]]])
     built = KNNGraph(8, metric="euclidean").build(Landmarks(points))
     assert not len(built.bridges)
@@ -128,7 +128,7 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
     closest = np.unravel_index(between.argmin(), between.shape)
     np.testing.assert_array_equal(built.bridges, [[closest[0], closest[1] + 30]])
     assert connected_components(built.weights)[0] == 1
-    # Its Gaussian would underflow; it weighs as much as the mean ordinary edge instead.
+    # Its Gaussian would underflow; the bridge has the mean weight of ordinary edges instead.
     i, j = built.bridges[0]
     assert built.weights[i, j] == pytest.approx(0.2, abs=1e-6)
     assert built.lengths[i, j] == pytest.approx(between.min())
@@ -140,7 +140,7 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
 def test_precomputed_graph_is_taken_as_it_is_at_any_scale(scale, landmarks):
-    """Coordinates would have the scale, and points seem far from all landmarks."""
+    """Otherwise, coordinates and the detection of far points would depend on the scale."""
     built = KNNGraph(6).build(landmarks)
     given = scale * built.weights
     taken = precomputed_graph(given, landmarks.points)
@@ -202,7 +202,7 @@ def test_bad_parameters_are_named(graph, message, landmarks):
 
 
 def test_a_large_ridge_makes_bhattacharyya_neighbors_euclidean_ones(landmarks):
-    """With covariances drowned in the ridge, only distances are left, in units of the spread."""
+    """If the ridge dominates the covariances, only distances matter, in units of the spread."""
     same = Landmarks(
         landmarks.points,
         covariances=np.tile(np.diag([1.0, 2.0, 3.0]), (len(landmarks.points), 1, 1)),
@@ -263,7 +263,7 @@ def test_a_graph_by_mass_weighs_by_masses(landmarks):
 
 @pytest.mark.parametrize("n_neighbors", [10, 20])
 def test_tight_groups_of_few_landmarks_stay_in_one_piece(n_neighbors, rng):
-    """Bandwidths are of the size of the groups, and bridges lead from one group to another."""
+    """Bandwidths are of the size of the groups, and bridges join the groups."""
     groups = np.repeat(np.arange(50)[:, None] * [[10.0, 0, 0]], 10, axis=0)
     points = groups + 1e-3 * rng.normal(size=(500, 3))
     built = KNNGraph(n_neighbors, metric="euclidean").build(Landmarks(points))

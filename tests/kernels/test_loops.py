@@ -1,6 +1,6 @@
-"""Compiled loops: how they are compiled, rounding at its worst, and the same as plain Python.
+"""Compiled loops: compilation, worst-case rounding, and agreement with plain Python.
 
-As Python, a place outside of an array is an error; compiled, they would read or write whatever is
+In Python, an index outside an array is an error; compiled loops would read or write whatever is
 next in memory.
 """
 
@@ -36,7 +36,7 @@ MODULES = [
 
 
 def loops(module):
-    """Compiled functions that a module defines."""
+    """Return the compiled functions that a module defines."""
     return [
         loop
         for loop in vars(module).values()
@@ -46,7 +46,7 @@ def loops(module):
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.split(".")[-1])
 def test_loops_call_loops_of_their_own_file_only(module):
-    """Numba compiles a cached function again when its own file changes, and not otherwise."""
+    """Numba recompiles a cached function only if its own file changes."""
     for loop in loops(module):
         assert loop.targetoptions["nogil"], loop
         assert loop.stats.cache_path, loop
@@ -122,14 +122,14 @@ def test_exponentials_are_right_to_the_last_digits():
     np.testing.assert_allclose(result[:-1], np.exp(x), rtol=1e-13)
     np.testing.assert_allclose(result[:-1][x > -20], np.exp(x[x > -20]), rtol=1e-15)
     assert result[-1] == 5
-    # Below, weights are as small as they get.
+    # Weights below this are as small as they get.
     _exponentiate(np.array([-1e6]), result, 1, bits, bits.view(np.float64))
     np.testing.assert_allclose(result[0], np.exp(-700), rtol=1e-13)
 
 
 @pytest.fixture
 def same_in_python(monkeypatch):
-    """Compare the arrays that a function returns with those it does with all loops in Python."""
+    """Compare the arrays that a function returns with and without compilation of its loops."""
     loaded = [module for name, module in sys.modules.items() if name.startswith("trigpoint.")]
 
     def check(function, **tolerance):
@@ -150,7 +150,7 @@ def same_in_python(monkeypatch):
 
 
 def points(n, d, seed=0):
-    """A few of them on a grid, for ties, and one with a copy."""
+    """Return a few points on a grid, for ties, and one with a duplicate."""
     X = np.random.default_rng(seed).normal(size=(n, d))
     X[: n // 3] = np.round(X[: n // 3])
     X[1] = X[0]
@@ -163,7 +163,7 @@ def points(n, d, seed=0):
     [
         tp.EfficientDPP(12, random_state=0),
         tp.EfficientDPP(12, repulsion="sin2", random_state=0),
-        # Beyond uniform proposals.
+        # After uniform proposals.
         tp.EfficientDPP(12, n_neighbors=50, bandwidth=3.0, random_state=0),
         tp.EfficientDPP(8, refine=1, kernel_bandwidth=0.7, random_state=0),
         tp.FarthestPoint(12, random_state=0),

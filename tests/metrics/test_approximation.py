@@ -1,4 +1,4 @@
-"""Trace-norm error of landmarks, its factor, the least it can be, and how landmarks cover."""
+"""Trace-norm error of landmarks, its factor, the lowest possible error, and coverage."""
 
 from decimal import Decimal, localcontext
 
@@ -57,14 +57,14 @@ def test_repeated_and_coincident_landmarks_add_nothing(rng):
         F = metrics.nystrom_factor(X, repeated, 1.0)
         assert F.shape == (100, 20)
         np.testing.assert_allclose(F @ F.T, cross @ inverse @ cross.T, atol=1e-8)
-    # Points that nearly coincide for the kernel span one direction.
+    # Points that nearly coincide under the kernel span one direction.
     assert metrics.nystrom_factor(X, rows, 1e9).shape == (100, 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [300, 200_000])
 def test_factor_is_that_of_the_dense_formula(rng, dtype, n):
-    """Also of more rows than a block of the kernel holds."""
+    """There may be more rows than a block of the kernel holds."""
     X = rng.normal(size=(n, 3)).astype(dtype)
     rows = rng.choice(n, 12, replace=False)
     points, few = X[rows].astype(np.float64), X[:300].astype(np.float64)
@@ -81,7 +81,7 @@ def test_factor_is_that_of_the_dense_formula(rng, dtype, n):
 
 
 def exact_error(X, points, bandwidth):
-    """Equation 1 with 40 digits: what remains of each point after every landmark in turn."""
+    """Evaluate equation 1 with 40 digits: residuals of all points after every landmark in turn."""
     with localcontext(prec=40):
         exact = np.vectorize(lambda value: Decimal(float(value)), otypes=[object])
         exp = np.vectorize(lambda value: value.exp(), otypes=[object])
@@ -97,17 +97,17 @@ def exact_error(X, points, bandwidth):
 
 
 def roll(n, scale):
-    """Points close enough for a kernel of bandwidth 1 that is nearly singular."""
+    """Return points so close that a kernel of bandwidth 1 is nearly singular."""
     return scale * make_swiss_roll(n, random_state=0)[0]
 
 
 def pairs():
-    """Pairs of landmarks a hundred thousandth apart span a direction each."""
+    """Return pairs of landmarks 1e-5 apart, which span a direction each."""
     X = roll(120, 0.45 * 0.115)
     return X, np.vstack([X[:15], X[:10] + 1e-5 * np.random.default_rng(3).normal(size=(10, 3))])
 
 
-# Errors of a millionth of the trace, where most digits cancel: all, in the plain formula.
+# Errors of a millionth of the trace, where most digits cancel, and in the plain formula all.
 @pytest.mark.parametrize(
     ("X", "points", "condition", "tolerance"),
     [
@@ -125,10 +125,10 @@ def pairs():
 def test_error_of_ill_conditioned_landmarks(X, points, condition, tolerance):
     assert np.linalg.cond(kernel(points, points, 1.0)) > condition
     expected = exact_error(X, points, 1.0)
-    # Linear algebra in double precision misses what the library meets.
+    # Plain linear algebra in double precision is less accurate than the library.
     assert dense_error(X, points, 1.0) != pytest.approx(expected, rel=tolerance)
     assert metrics.nystrom_error(X, points, 1.0) == pytest.approx(expected, rel=tolerance)
-    # Far from the origin, where the same points are told apart.
+    # Far from the origin, the same points are distinguished.
     X, points = ((rows + 2.0**10) - 2.0**10 for rows in (X, points))
     shifted = metrics.nystrom_error(X + 2.0**10, points + 2.0**10, 1.0)
     assert shifted == pytest.approx(metrics.nystrom_error(X, points, 1.0), rel=1e-6)
@@ -140,7 +140,7 @@ def test_memory_is_a_block_not_the_kernel(rng, monkeypatch, peak_memory):
     rows = np.arange(100)
     metrics.nystrom_error(X[:200], rows, 1.0)
     _, peak = peak_memory(metrics.nystrom_error, X, rows, 1.0)
-    # The whole n x k kernel would take 32 MB.
+    # The complete n x k kernel would take 32 MB.
     assert peak < 4e6
 
 

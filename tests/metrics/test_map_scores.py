@@ -1,4 +1,4 @@
-"""Scores of maps, agreement of neighborhoods, classes and coordinates: against slow definitions."""
+"""Scores of maps, neighborhood agreement, classes and coordinates, compared with definitions."""
 
 from itertools import permutations
 
@@ -24,14 +24,14 @@ K = 5
 
 
 def obvious(X, Y, k=K):
-    """Neighbors preserved, trustworthiness, continuity and the curve, with loops over all rows."""
+    """Compute all scores with loops over all rows."""
     n = len(X)
     sums, shared, near = np.zeros(3), np.zeros(n), np.zeros(n)
     for i in range(n):
         others = np.delete(np.arange(n), i)
         a, b = (cdist(points[[i]], points[others])[0].round(9) for points in (X, Y))
         rank_x = np.array([1 + (a < value).sum() for value in a])
-        # Each row is as likely to have any of the ranks that its ties take together.
+        # A row has each of the ranks that its ties share with equal probability.
         ranks_y = [np.arange((b < v).sum() + 1, (b <= v).sum() + 1) for v in b]
         in_x = rank_x <= k
         in_y = np.array([(ranks <= k).mean() for ranks in ranks_y])
@@ -97,7 +97,7 @@ def test_a_perfect_map_scores_1_and_a_random_one_as_chance_does(rng):
 
 @pytest.mark.parametrize("copies", [1, 20])
 def test_ties_do_not_help(rng, copies):
-    """Neither do rows in one place, nor duplicates in the order in which they are stored."""
+    """Neither rows that coincide nor the order in which duplicates are stored raise a score."""
     X = np.repeat(rng.normal(size=(400 // copies, 5)), copies, axis=0)
     collapsed = map_scores(X, np.zeros((400, 2)))
     chance = max(10, copies - 1) / 399
@@ -107,7 +107,7 @@ def test_ties_do_not_help(rng, copies):
     assert collapsed.triplets == 0.5
     assert collapsed.trustworthiness < 0.55
     assert collapsed.continuity < 0.55
-    # Copies that lie anywhere among each other are as good as copies in one place.
+    # Duplicates in any order among each other score like duplicates that coincide.
     perfect = map_scores(X, X)
     assert perfect.neighbors_preserved == pytest.approx(1)
     assert perfect.continuity == pytest.approx(1)
@@ -115,7 +115,7 @@ def test_ties_do_not_help(rng, copies):
 
 
 def test_rows_without_order_have_no_scores_beyond_chance():
-    """All distances in the data are equal, so every embedding is as good as any other."""
+    """If all distances in the data are equal, every embedding scores alike."""
     found = map_scores(np.eye(12), np.arange(24.0).reshape(12, 2), n_neighbors=3)
     assert (found.neighbors_preserved, found.area, found.triplets) == (1.0, 0.0, 0.5)
 
@@ -269,6 +269,6 @@ def test_the_same_order_is_perfect_and_chance_is_nothing(rng):
     turned = 3 * X @ [[0.6, -0.8], [0.8, 0.6]] + 7
     assert neighborhood_agreement(X, turned, n_neighbors=None) == 1
     assert abs(neighborhood_agreement(X, rng.normal(size=(300, 2)))) < 0.02
-    # Separate groups and copies are no obstacle.
+    # Separate groups and duplicates are allowed.
     copies = np.repeat(np.concatenate([X[:20], X[20:40] + 1e3]), 3, axis=0)
     assert neighborhood_agreement(copies, copies) > 0.9

@@ -1,4 +1,4 @@
-"""What the metrics refuse, and how they say so."""
+"""Errors for invalid arguments of the metrics."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Shortcuts, suspected edges and true neighbors of a graph; rows far from all others."""
+"""Shortcuts, suspicious edges and true neighbors of a graph; rows far from all others."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges,
 
 
 def measured(X, sampler, covariance="full"):
-    """Landmarks of a fit, with their local covariances."""
+    """Return landmarks of a fit with their local covariances."""
     graph = tp.KNNGraph(covariance=covariance)
     emb = tp.LaplacianEigenmaps(landmarks=sampler, graph=graph, extension="graph")
     return emb.fit(X).fitted_.landmarks
@@ -22,14 +22,14 @@ def measured(X, sampler, covariance="full"):
 
 @pytest.fixture(scope="module")
 def landmarks():
-    """Landmarks of a Swiss roll with covariances, and their true coordinates."""
+    """Return landmarks of a Swiss roll with covariances, and their true coordinates."""
     X, intrinsic = tp.datasets.make_swiss_roll(20_000, random_state=1)
     found = measured(X, tp.EfficientDPP(300, random_state=1))
     return found, intrinsic[found.indices]
 
 
 def is_shortcut(ends, intrinsic, n_neighbors):
-    """The rule of `shortcut_rate`, edge by edge."""
+    """Apply the rule of `shortcut_rate` to one edge."""
     distances = np.linalg.norm(intrinsic[:, None] - intrinsic[None], axis=2)
     reach = np.sort(distances, axis=1)[:, n_neighbors]
     left, right = ends.T
@@ -66,7 +66,7 @@ def test_varying_density_alone_raises_no_suspicion(metric):
 
 
 def test_diagonal_covariances_serve_too():
-    """Two sheets above each other, close enough to be linked: the links between are suspected."""
+    """Edges between two sheets that are close enough to be linked are suspicious."""
     rng = np.random.default_rng(0)
     sheets = np.repeat([0.0, 0.4], 4000)
     X = np.column_stack([rng.uniform(0, 4, (8000, 2)), sheets + rng.normal(0, 0.01, 8000)])
@@ -87,7 +87,7 @@ def graph_of(points, pairs, bridges=()):
 
 
 def test_without_covariances_ends_that_share_no_neighbor_are_suspected():
-    """Two cliques of six, joined by one edge between members that share no neighbor."""
+    """Two cliques of six are joined by an edge between members without common neighbors."""
     points = np.random.default_rng(0).normal(size=(12, 2))
     inside = [(i, j) for part in (range(6), range(6, 12)) for i in part for j in part if i < j]
     edges = judge_edges(graph_of(points, [*inside, (0, 6)]), Landmarks(points))
@@ -104,7 +104,7 @@ def test_a_chain_where_nobody_shares_a_neighbor_is_not_suspected():
 
 
 def test_covariances_that_a_model_file_lacks_are_estimated_from_points(rng, tmp_path):
-    """Large ones are not saved."""
+    """Large covariances are not saved."""
     X = rng.normal(size=(600, 20))
     fitted = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
     fitted.save(tmp_path / "wide.trig")
@@ -116,7 +116,7 @@ def test_covariances_that_a_model_file_lacks_are_estimated_from_points(rng, tmp_
 
 
 def slow_rows(X):
-    """From all distances; all points are in the sample."""
+    """Compute from all distances; all points are in the sample."""
     third = np.sort(cdist(X, X), axis=1)[:, 3]
     usual = np.sort(third)[int(0.99 * (len(X) - 1))]
     return np.flatnonzero(third > 4 * usual)
@@ -167,12 +167,12 @@ def test_each_edge_counts_once_and_the_diagonal_never():
     assert metrics.shortcut_rate(once, u, 1) == pytest.approx(1 / 3)
     for graph in (twice, csr_array(twice), twice.toarray(), csr_array(twice).T):
         assert metrics.shortcut_rate(graph, u[:, None], 1) == pytest.approx(1 / 3)
-    # Stored zeros are edges: of zero length, or with a weight too small for float64.
+    # Stored zeros are edges: of length zero, or with a weight too small for float64.
     assert metrics.shortcut_rate(joined([(0, 1), (0, 5)], 6, value=0.0), u, 1) == 0.5
 
 
 def test_an_edge_of_twice_the_reach_is_no_shortcut_on_a_grid():
-    # In tenths, not all of which are equally far apart in float64.
+    # Multiples of a tenth, not all of which are equally far apart in float64.
     u = np.arange(0, 50) / 10
     graph = joined([(i, i + 2) for i in range(48)], 50)
     assert metrics.shortcut_rate(graph, u, 1) == 0
@@ -198,14 +198,14 @@ def test_recall_against_sets_of_neighbors(rng, n_neighbors):
 
 
 def test_tied_neighbors_are_interchangeable_but_nearer_ones_are_not():
-    # From the middle of a cross, four landmarks are tied in the second to fifth place.
+    # From the center of a cross, four landmarks are tied in ranks two to five.
     u = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 1.0], [0.0, -1.0], [-1.0, 0.0], [0.6, 0.8]])
     for tied in range(2, 6):
         found = metrics.neighbor_recall(joined([(0, 1), (0, tied)], 6), u, 2)
-        # 0 finds both; 1 finds 0, tied finds 0 if it is among its nearest two.
+        # 0 finds both; 1 finds 0, and a tied landmark finds 0 if it is among its nearest two.
         second = np.sort(cdist(u, u)[tied])[2]
         assert found == pytest.approx((2 + 1 + (second >= 1)) / 12)
-    # Three tied ones do not make up for the one that is nearer than they are.
+    # Three tied landmarks do not outweigh the one that is nearer.
     found = metrics.neighbor_recall(joined([(0, 2), (0, 3), (0, 4)], 6), u[:, [0, 1]], 2)
     own = 1
     others = sum(np.sort(cdist(u, u)[i])[2] >= 1 for i in (2, 3, 4))

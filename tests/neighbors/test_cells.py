@@ -1,4 +1,4 @@
-"""Neighbors in cells against exact ones, and the same from any threads, block and position."""
+"""Approximate neighbors in cells, compared with exact ones, for any threads and blocks."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from trigpoint._neighbors.cells import Cells, CellSearch, Singles, neighbors_of_
 
 
 def clusters(n, d, rng, gap=8.0):
-    """Ten round groups."""
+    """Return ten round groups."""
     centers = gap * rng.normal(size=(10, d))
     return centers[rng.integers(10, size=n)] + rng.normal(size=(n, d))
 
@@ -47,7 +47,7 @@ def test_of_few_columns_or_points_neighbors_are_exact(n, d, rng):
 
 @pytest.mark.parametrize("gap", [1e3, 1e5, 1e7])
 def test_neighbors_in_groups_far_apart(gap, rng):
-    """Relative to the gap, points of a group hardly differ in single precision."""
+    """Compared with the gap, points of a group hardly differ in single precision."""
     X = clusters(3000, 20, rng)
     Y = X.copy()
     Y[1500:, :3] += gap
@@ -72,7 +72,7 @@ def test_more_neighbors_than_a_cell_has(rng):
 
 
 def test_neighbors_of_duplicates(rng):
-    """More of them than neighbors, and a cell of one point repeated."""
+    """There are more duplicates than neighbors, and a cell of one repeated point."""
     X = np.concatenate([np.repeat(clusters(100, 30, rng), 20, axis=0), np.ones((1000, 30))])
     found = all_neighbors(X, 15)
     assert (found != np.arange(3000)[:, None]).all()

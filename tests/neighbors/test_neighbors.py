@@ -1,4 +1,4 @@
-"""Searches give the exact neighbors, nearest first and ties by row, and do little work."""
+"""Searches return the exact neighbors, nearest first with ties by row, and do little work."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from trigpoint._neighbors.tree import TreeIndex, build_tree
 
 
 def by_definition(points, queries, m):
-    """Sort all distances, from float64 differences added one column after the other."""
+    """Sort all distances, computed from float64 differences column by column."""
     squares = np.zeros((len(queries), len(points)))
     for points_column, query_column in zip(points.T, queries.T, strict=True):
         squares += (query_column[:, None].astype(np.float64) - points_column) ** 2
@@ -36,7 +36,7 @@ SEARCHES = {
 
 
 def check(search, points, queries, *sizes):
-    """Rows and distances by the definition, with the same bits for a query among others."""
+    """Compare rows and distances with the definition; other queries must not change any bit."""
     expected_distances, expected_rows = by_definition(points, queries, max(sizes))
     # In many columns, distances to landmarks are summed in another order.
     in_order = search not in (among_landmarks, SEARCHES["nearest"]) or points.shape[1] <= 15
@@ -60,12 +60,12 @@ def far_from_the_origin(d, rng):
 
 
 def grid(d, rng):
-    """Many distances are the same, and so are many points."""
+    """Return points on a grid, with many equal distances and duplicates."""
     return rng.integers(4, size=(300, d)) / 2, rng.integers(-1, 9, size=(200, d)) / 4
 
 
 def shifted_grid(d, rng):
-    """Far from the origin, around a center that is not a multiple of its step."""
+    """Return a grid far from the origin, whose center is not a multiple of its step."""
     points = (rng.integers(0, 3, size=(400, d)) + 100).astype(np.float32)
     points[0] += 0.25
     return points, points[:100]
@@ -80,13 +80,13 @@ def outside(d, rng):
 
 
 def clusters(d, rng):
-    """Of very different sizes."""
+    """Return clusters of very different sizes."""
     scales = np.repeat([1e-6, 1e-3, 1.0], 100)[:, None]
     return tuple(rng.normal(size=(300, d)) * scales + scales for _ in range(2))
 
 
 def sheets(d, rng):
-    """So close to each other that a query may fall into the box of a point on the other one."""
+    """Return sheets so close that a query may fall into the box of a point of the other sheet."""
     points, queries = (rng.uniform(size=(n, d)) * 10 for n in (800, 400))
     points[:, -1] = np.arange(800) % 2 * 0.3
     queries[:, -1] = np.arange(400) % 2 * 0.3 + rng.normal(size=400) * 0.02
@@ -94,7 +94,7 @@ def sheets(d, rng):
 
 
 def close_pairs(d, rng):
-    """Squared distances of 1e-18 vanish next to squared norms of 1 in a product of matrices."""
+    """Return pairs at squared distances of 1e-18, which matrix products round away."""
     base = rng.normal(size=(60, d))
     points = np.vstack([base, base])
     points[60:, 0] += 1e-9
@@ -140,13 +140,13 @@ def test_any_number_of_landmarks(k, rng):
 
 @pytest.mark.parametrize("distance", [1e100, 1e150, 1e160])
 def test_landmarks_of_points_far_outside(distance, rng):
-    """Infinite squares are equal ones."""
+    """Infinite squares are equal."""
     with np.errstate(over="ignore"):
         check(among_landmarks, rng.normal(size=(400, 3)), np.full((1, 3), distance), 4)
 
 
 def test_a_tree_of_points_that_come_ever_closer(rng):
-    """Each split cuts off one point, which takes more nodes than there is room for at first."""
+    """Each split separates a single point, so there are more nodes than expected at first."""
     points = 3.0 ** -np.arange(600)[:, None]
     rng.shuffle(points)
     tree = build_tree(points, 8)
@@ -158,7 +158,7 @@ def test_a_tree_of_points_that_come_ever_closer(rng):
 
 
 def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
-    """Enough points for a top that several threads split; an outlier and copies among them."""
+    """Several threads split the top of the tree; the points include an outlier and duplicates."""
     points = rng.normal(size=(300_000, 3)).astype(np.float32)
     points[::3] = points[0]
     points[5] = 1e4
@@ -169,12 +169,12 @@ def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
             np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(np.sort(trees[0].rows), np.arange(len(points)))
     np.testing.assert_array_equal(trees[0].points, points[trees[0].rows])
-    # What is below the top can be found.
+    # Points below the top can be found.
     check(SEARCHES["tree"], points, points[[1, 5, 7, 100_001, 299_999]], 40)
 
 
 def test_of_many_copies_only_the_lowest_rows_are_read(rng):
-    """The others become better neighbors in the tree, and are not found."""
+    """Other duplicates are sorted behind them in the tree and never read."""
     points = rng.normal(size=(2000, 3))
     points[rng.permutation(2000)[:1500]] = 0.25
     queries, m = rng.normal(size=(4, 3)), 700
@@ -190,24 +190,24 @@ def test_of_many_copies_only_the_lowest_rows_are_read(rng):
 
 
 def test_a_scan_holds_one_block_of_points_at_once(rng, calls, monkeypatch):
-    """Products are taken with bounded blocks, whatever the number of points."""
+    """Products are computed for blocks of bounded size, whatever the number of points."""
     monkeypatch.setattr(products, "SCAN_BYTES", 32 * (40 + 64) * 8)
     sifted = calls(candidates, "sift")
     points = rng.normal(size=(1000, 40))
     ProductIndex(points).search(points[:17], 30)
-    # Queries are filled up to a whole tile.
+    # Queries are padded to a full tile.
     assert [products.shape for products, *_ in sifted] == [(32, 32)] * 31 + [(32, 8)]
 
 
 def test_copies_take_two_passes_at_most(rng, calls):
-    """Most of the points are one: their distances differ from 0 by rounding only."""
+    """Most points coincide: their distances differ from 0 by rounding only."""
     points = rng.normal(size=(5000, 20)).astype(np.float32) + 3
     points[::2] = points[0]
     passes = calls(ProductIndex, "_candidates")
     check(SEARCHES["products"], points, points[:10], 60)
-    # Each of two calls.
+    # Once for each of two calls.
     assert len(passes) <= 4
-    # More ties than candidates have room for.
+    # There are more ties than room for candidates.
     points = np.concatenate([rng.normal(size=(100, 20)) + 9, np.ones((9000, 20))])
     check(SEARCHES["products"], points, np.ones((2, 20)), 50)
 
@@ -231,7 +231,7 @@ def test_copies_of_a_point(index):
 @pytest.mark.parametrize("d", [3, 40])
 @pytest.mark.parametrize("m", [1, 2])
 def test_precisions_may_differ(d, m, rng):
-    """What float64 queries have beyond float32 is not lost."""
+    """The additional digits of float64 queries count."""
     points = rng.normal(size=(40, d)).astype(np.float32)
     queries = points[:10].astype(np.float64)
     queries[:, 0] += 1e-10
@@ -246,7 +246,7 @@ def test_any_within(d, rng):
     least = by_definition(points, queries, 1)[0][:, 0]
     reach = float(np.median(least))
     np.testing.assert_array_equal(any_within(points, queries, reach), least <= reach)
-    # A point at just the reach is within it.
+    # A point exactly at the reach is within it.
     query = np.eye(1, d) * 2
     assert any_within(np.zeros((1, d)), query, 2.0).all()
     assert not any_within(np.zeros((1, d)), query, np.nextafter(2.0, 0)).any()
@@ -254,7 +254,7 @@ def test_any_within(d, rng):
 
 @pytest.mark.parametrize(("k", "count", "listed"), [(2000, 4, 32), (2000, 9, 0), (50, 9, 50)])
 def test_lists_are_short(k, count, listed, rng):
-    """Without them a search takes longer; beyond a length, reading them does."""
+    """Short lists shorten the search; reading long ones takes longer."""
     index = landmark_index(rng.normal(size=(k, 3)), count)
     assert index.lists.shape == (k, listed)
     if listed:

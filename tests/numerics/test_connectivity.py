@@ -1,4 +1,4 @@
-"""Connected components: bridges as a minimum spanning tree, and shortest paths along them."""
+"""Connected components: bridges as a minimum spanning tree, and shortest paths across them."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from trigpoint._numerics.geodesic import geodesic_distances, geodesic_kernel
 
 
 def chains(labels):
-    """A graph whose components are the points of one label, each joined to the next."""
+    """Return a graph whose components are the points with the same label, joined in a chain."""
     order = np.argsort(labels, kind="stable")
     same = labels[order][1:] == labels[order][:-1]
     left, right = order[:-1][same], order[1:][same]
@@ -22,7 +22,7 @@ def chains(labels):
 
 
 def kruskal(labels, points):
-    """The obvious way: all edges between components, shortest first, ties by index."""
+    """Kruskal's algorithm on all edges between components, shortest first, ties by index."""
     distances = cdist(points, points)
     parent = {label: label for label in labels}
 
@@ -42,14 +42,14 @@ def kruskal(labels, points):
 
 
 def mixed_sizes(dimension, rng):
-    """Some beyond the size up to which neighbors are asked for one by one."""
+    """Return components, some of which are above the size up to which neighbors are searched."""
     labels = np.repeat(np.arange(7), [200, 90, 70, 30, 3, 1, 1])
     centers = 4 * rng.normal(size=(7, dimension))
     return rng.normal(size=(len(labels), dimension)) + centers[labels], labels
 
 
 def parallel_rows(dimension, rng):
-    """Every pair across is equally far apart: the smallest indices are joined."""
+    """Return rows in which all pairs across are equally far; the smallest indices are joined."""
     points = np.zeros((20, dimension))
     points[:, 0] = np.tile(np.arange(10), 2)
     points[10:, 1] = 3.0
@@ -57,14 +57,14 @@ def parallel_rows(dimension, rng):
 
 
 def close_pairs(dimension, rng):
-    """Squared distances of 1e-18 vanish next to squared norms of 1 in a product of matrices."""
+    """Return pairs at squared distances of 1e-18, which matrix products round away."""
     points = np.tile(rng.normal(size=(40, dimension)), (2, 1))
     points[40:, 0] += rng.permutation(np.arange(1, 41)) * 1e-9
     return points, np.repeat([0, 1], 40)
 
 
 def normal(n_components, offset):
-    """Every label at least once, in any order."""
+    """Return labels in any order, each at least once."""
 
     def cloud(dimension, rng):
         labels = rng.permutation(np.arange(120) % n_components)
@@ -91,20 +91,20 @@ def test_bridges_are_the_minimum_spanning_tree(cloud, dimension, rng):
 
 
 def grid(dimension, rng):
-    """All steps have one length."""
+    """Return a grid whose steps have the same length."""
     steps = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
     return np.pad(steps, ((0, 0), (0, dimension - 2))), rng.permutation(np.arange(64) % 40)
 
 
 def coincident(dimension, rng):
-    """Three components at each of six points."""
+    """Return six points with three components each."""
     return np.repeat(rng.normal(size=(6, dimension)), 30, axis=0), np.repeat(np.arange(18), 10)
 
 
 @pytest.mark.parametrize("dimension", [2, 16])
 @pytest.mark.parametrize("cloud", [grid, coincident])
 def test_ties_close_no_cycle(cloud, dimension, rng):
-    """There are several trees, all of one length."""
+    """There are several minimum spanning trees of the same length."""
     points, labels = cloud(dimension, rng)
     adjacency = chains(labels)
     bridges = bridge_components(adjacency, points)
@@ -133,7 +133,7 @@ def test_memory_stays_far_below_k_squared(dimension, peak_memory):
 
 
 def floyd_warshall(X, n_neighbors):
-    """The obvious way, on distinct points."""
+    """The Floyd-Warshall algorithm, on distinct points."""
     euclidean = cdist(X, X)
     paths = np.full(euclidean.shape, np.inf)
     for i, row in enumerate(euclidean):
@@ -156,7 +156,7 @@ def test_shortest_paths(dimension, dtype):
 
 
 def test_copies_of_a_point_are_no_distance_apart():
-    """More copies than neighbors: they must neither fall off the graph nor be infinitely far."""
+    """More duplicates than neighbors must be neither disconnected nor infinitely far apart."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 2))
     copies = np.concatenate([np.arange(40), np.full(30, 7), [3, 3]])
@@ -164,13 +164,13 @@ def test_copies_of_a_point_are_no_distance_apart():
     distances = geodesic_distances(X[copies], n_neighbors=6)
     np.testing.assert_allclose(distances, geodesic_distances(X, n_neighbors=6)[copies][:, copies])
     assert (distances[7, 40:70] == 0).all()
-    # Zeros of different signs are one place.
+    # Zeros of different signs are equal.
     assert geodesic_distances(np.array([[0.0], [-0.0], [1.0]]), n_neighbors=1)[0, 1] == 0
     np.testing.assert_array_equal(geodesic_distances(np.ones((5, 2)), n_neighbors=3), 0)
 
 
 def test_distances_that_round_to_zero_are_edges():
-    """Distinct points whose squared distance underflows."""
+    """The squared distance between distinct points underflows."""
     X = np.array([[0.0], [1e-200], [1.0], [2.0]])
     distances = geodesic_distances(X, n_neighbors=2)
     assert distances[0, 1] < 1e-100
@@ -178,7 +178,7 @@ def test_distances_that_round_to_zero_are_edges():
 
 
 def test_separate_components_are_joined_with_a_warning():
-    """Three clusters on a line: the middle one is on the way."""
+    """Of three clusters on a line, paths pass through the middle one."""
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(45, 2)) + np.repeat([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0]], 15, axis=0)
     with pytest.warns(DisconnectedGraphWarning, match="3 components"):

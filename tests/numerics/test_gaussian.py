@@ -1,4 +1,4 @@
-"""Kernels, bandwidth rules, repulsion functions, and what landmarks leave of a kernel."""
+"""Kernels, bandwidth rules, repulsion functions, and residuals."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_squared_distances_keep_their_digits_far_from_the_origin(offset, rng):
 @pytest.mark.parametrize("d", [5, 40])
 @pytest.mark.parametrize("far", [0.0, 1e6])
 def test_kernel_of_points_near_and_far_is_accurate(far, d, rng):
-    """One point far away spoils all products; copies of it show that."""
+    """A distant point makes products inaccurate, as its duplicates show."""
     A = rng.normal(size=(30, d)) / np.sqrt(d)
     A[7] += far
     B = np.concatenate([A[5:9], rng.normal(size=(10, d))])
@@ -49,7 +49,7 @@ def test_median_bandwidth_of_many_points_is_near_the_median_of_all(rng):
 
 
 def test_spacing_is_the_radius_of_a_landmarks_share_of_the_points(rng):
-    """On a line, a ball around a point holds as many on either side."""
+    """On a line, a ball around a point holds equally many points on either side."""
     X = np.arange(1000.0)[:, None]
     assert 9 < landmark_spacing(X, 50, rng) < 12
 
@@ -76,7 +76,7 @@ def test_sin2_agrees_with_welsch_near_zero_and_stays_at_one_beyond_the_quarter_p
 
 
 def test_repulsion_by_name_or_function():
-    # The last is beyond the quarter period of a sine.
+    # The last distance is beyond the first maximum of the sine.
     squares = np.array([0.5, 2.0, 9.0])
     half = Repulsion(lambda distance, bandwidth: distance * 0 + 0.5, 0.7)
     np.testing.assert_allclose(np.exp(half(squares)), 0.5)
@@ -90,7 +90,7 @@ def points():
     return np.random.default_rng(0).normal(size=(300, 3))
 
 
-# --- an inverse that exchanges -----------------------------------------------------------------
+# --- exchange of landmarks ---------------------------------------------------------------------
 
 
 def test_gradient_of_the_trace_error(X):

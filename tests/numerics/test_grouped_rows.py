@@ -1,4 +1,4 @@
-"""Groups of equal rows, against NumPy's."""
+"""Groups of equal rows, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from trigpoint._numerics.blocks import grouped_rows
 
 
 def slow_groups(X):
-    """The definition, by sorting."""
+    """Group by sorting."""
     seen: dict[tuple[float, ...], int] = {}
     first = []
     groups = []

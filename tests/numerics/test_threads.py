@@ -1,4 +1,4 @@
-"""Threads of our own, which change no bit of a result, and those of BLAS."""
+"""The library's threads, which do not change any bit of a result, and those of BLAS."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def blas_threads():
 
 @pytest.fixture
 def two_blas_threads():
-    """Whatever the environment says."""
+    """Set two BLAS threads, whatever the environment sets."""
     with threadpool_limits(2):
         assert set(blas_threads()) == {2}
         yield
@@ -33,7 +33,7 @@ def two_blas_threads():
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_blas_gets_its_threads_back_after_calls_that_overlap():
-    """It keeps to one thread in every thread that asks, also if the first has left."""
+    """BLAS uses one thread in every thread that asks for it, even after the first has left."""
 
     def inside(_=None):
         with one_blas_thread():
@@ -51,21 +51,21 @@ def test_blas_gets_its_threads_back_after_calls_that_overlap():
 
 @pytest.fixture
 def submitted(calls):
-    """A list of what was given to threads."""
+    """Return a list of the calls submitted to threads."""
     return calls(ThreadPoolExecutor, "submit")
 
 
 def assert_same_bits(results):
-    """Compare arrays of several runs, each a dictionary."""
+    """Compare the arrays of several runs, each a dictionary."""
     first, *others = results
     for other in others:
         for name, values in first.items():
             np.testing.assert_array_equal(other[name], values, err_msg=name)
 
 
-# Small data is drawn by one thread whatever `n_jobs` is: these sizes are above what it takes to
-# start more. In low dimension that is 200,000 points and 65,536 neighbors searched together, in
-# high dimension several blocks of points.
+# Small data is drawn by one thread for any `n_jobs`, so the sizes here are above the threshold for
+# more: in low dimension, 200,000 points and 65,536 neighbors searched together, and in high
+# dimension, several blocks of points.
 @pytest.mark.parametrize(("n", "d", "k", "m"), [(210_000, 3, 64, 12_000), (60_000, 20, 64, 600)])
 @pytest.mark.parametrize("mode", ["full", "diag"])
 def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, mode, submitted):
@@ -78,7 +78,7 @@ def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, mode
             pool = Pool(X)
             chosen = sampler.select(pool)
             radii, covariances = local_covariances(pool, chosen, mode, n_jobs)
-        # One thread is the caller; of 16 there is work for two at least.
+        # One thread is the caller; of 16 threads, at least two have work.
         assert len(submitted) >= 2 if n_jobs > 1 else not submitted
         results.append({"rows": chosen.indices, "radii": radii, "covariances": covariances})
     assert_same_bits(results)
@@ -107,7 +107,7 @@ def test_a_map_keeps_the_order_and_its_threads():
 
     def name(i):
         if i < 3:
-            together.wait(timeout=60)  # So that every thread takes part.
+            together.wait(timeout=60)  # Make every thread take part.
         time.sleep(0.001 * (i % 3))
         return i, threading.current_thread().name
 
@@ -145,7 +145,7 @@ def test_an_error_drops_what_has_not_begun_and_waits_for_the_rest():
 @pytest.mark.parametrize("embedding", [tp.KernelPCA(3), tp.LaplacianEigenmaps(3, graph="complete")])
 @pytest.mark.parametrize("k", [150, 300])
 def test_kernels_of_all_landmarks_are_the_same_bits_with_any_number_of_blas_threads(embedding, k):
-    """In the main thread, where products take as many threads as there are cores."""
+    """In the main thread, products use as many threads as there are cores."""
     X = np.random.default_rng(0).normal(size=(600, 40))
     results = []
     for n_threads in (1, 2, 4):
@@ -156,7 +156,7 @@ def test_kernels_of_all_landmarks_are_the_same_bits_with_any_number_of_blas_thre
 
 
 def fit_in_pieces(_):
-    """A fit that warns: its points are in two pieces."""
+    """Fit disconnected points, which causes a warning."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     X[200:] += 100
     emb = tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", random_state=0)
@@ -164,7 +164,7 @@ def fit_in_pieces(_):
 
 
 def test_fits_in_several_threads_leave_the_warnings_of_the_process_alone():
-    """All of them warn, and so does the process afterwards."""
+    """All fits warn, and so does the process afterwards."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         before, show = list(warnings.filters), warnings.showwarning
@@ -179,7 +179,7 @@ def test_fits_in_several_threads_leave_the_warnings_of_the_process_alone():
         np.testing.assert_array_equal(other, found[0])
 
 
-# In a process of its own: the fork happens while a thread fits again and again.
+# In a separate process, which forks while a thread fits repeatedly.
 FORK = """
 import os, threading, time, warnings
 import numpy as np
@@ -237,7 +237,7 @@ def test_a_process_forked_while_blas_is_limited_can_limit_it():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_forked_while_a_thread_fits_can_fit():
-    """What the thread held at that moment is not held in the new process."""
+    """Locks held by the thread at that moment are not held in the new process."""
     result = subprocess.run(
         [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=240
     )

@@ -1,4 +1,4 @@
-"""Figures in memory, and a fitted estimator of each kind to draw."""
+"""In-memory figures, and fitted estimators of each kind to plot."""
 
 import matplotlib as mpl
 
@@ -13,26 +13,26 @@ import trigpoint as tp
 
 @pytest.fixture(autouse=True)
 def close_figures():
-    """Leave no figure behind."""
+    """Close all figures."""
     yield
     plt.close("all")
 
 
 @pytest.fixture(scope="session")
 def eigenmaps(roll):
-    """Laplacian eigenmaps of a Swiss roll, with three components and 80 landmarks."""
+    """Return Laplacian eigenmaps of a Swiss roll, with three components and 80 landmarks."""
     return tp.LaplacianEigenmaps(3, landmarks=80, random_state=0).fit(roll[0])
 
 
 @pytest.fixture(scope="session")
 def kernel_pca(roll):
-    """Kernel PCA, which has neither graph nor covariances."""
+    """Return kernel PCA, which has neither graph nor covariances."""
     return tp.KernelPCA(2, landmarks=80, random_state=0).fit(roll[0])
 
 
 @pytest.fixture(scope="session")
 def islands():
-    """Three far clusters, whose graph takes two bridges."""
+    """Return an embedding of three distant clusters, whose graph needs two bridges."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) + np.repeat([0, 40, 80], 100)[:, None] * [1, 0, 0]
     with pytest.warns(tp.ParameterWarning, match="connected components"):

@@ -1,7 +1,7 @@
-"""Colors of classes, as people with other cones see them.
+"""Colors of classes, as seen with color vision deficiencies.
 
-The colors were chosen with Machado's simulation and OKLab; here they are judged with Viénot's
-simulation (1999) and CIELAB, which share nothing with those.
+The colors were chosen with Machado's simulation and OKLab; the tests use Viénot's simulation (1999)
+and CIELAB, which are independent of these.
 """
 
 import matplotlib as mpl
@@ -23,7 +23,7 @@ TO_XYZ = np.array(
 
 
 def as_seen(colors, vision):
-    """CIELAB coordinates of RGB colors."""
+    """Return CIELAB coordinates of RGB colors."""
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     cones = linear @ TO_LMS.T
     if vision == "protanopia":
@@ -45,7 +45,7 @@ def least_difference(colors, vision):
 
 @pytest.mark.parametrize("vision", ["normal", "protanopia", "deuteranopia"])
 def test_classes_stay_apart_for_everyone(vision):
-    """2.3 is a just noticeable difference."""
+    """A color difference of 2.3 is just noticeable."""
     for n, least in ((8, 15), (12, 15), (20, 6)):
         assert least_difference(RGB[:n], vision) > least
     colors = [mpl.colors.to_rgb(color) for color in PAGE_LABELS]

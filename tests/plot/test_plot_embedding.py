@@ -1,4 +1,4 @@
-"""`plot.embedding` and `plot.compare`: what is drawn, not how it looks."""
+"""`plot.embedding` and `plot.compare`: the content of plots, not their appearance."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,7 +17,7 @@ def legend_names(axes):
 
 
 def drawn_colors(axes):
-    """Color of each marker of a scatter, as a set."""
+    """Return the set of marker colors of a scatter plot."""
     points = axes.collections[0]
     return {tuple(color[:3]) for color in points.to_rgba(points.get_array())}
 
@@ -53,7 +53,7 @@ def test_many_markers_are_pixels_in_vector_files(n, rasterized, rng):
 
 
 def test_many_points_are_an_image_of_mean_colours():
-    """Two columns of points, of colors 1 and 3: the image has these two at its sides."""
+    """Points with the values 1 and 3 are in two columns, at the sides of the image."""
     x = np.repeat([0.0, 1.0], 20_000)
     coordinates = np.column_stack([x, np.tile(np.linspace(0, 1, 20_000), 2)])
     axes = plot.embedding(coordinates, color=1 + 2 * x)
@@ -65,7 +65,7 @@ def test_many_points_are_an_image_of_mean_colours():
 
 
 def test_pixels_lie_where_their_points_are(rng):
-    """A wide cloud with one far point: its pixel is in that corner, on the axes too."""
+    """In a wide cloud with one far point, its pixel is in that corner, also on the axes."""
     coordinates = np.concatenate([rng.uniform(0, 1, (30_000, 2)), [[10.0, -5.0]]])
     axes = plot.embedding(coordinates, color=np.append(np.zeros(30_000), 1.0))
     image = axes.images[0]
@@ -86,7 +86,7 @@ def test_strings_are_classes(rng):
     assert legend_names(axes) == ["a", "b", "c"]
     assert axes.get_legend().get_title().get_text() == "kind"
     points = axes.collections[0]
-    # Drawn in another order, each in the color of its class.
+    # Markers are drawn in another order, each in the color of its class.
     for where, color in zip(points.get_offsets(), points.to_rgba(points.get_array()), strict=True):
         row = np.abs(coordinates - where).sum(axis=1).argmin()
         assert tuple(color[:3]) == to_rgb(OKABE_ITO["abc".index(names[row])])
@@ -103,7 +103,7 @@ def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
 
 
 def test_many_points_are_an_image_of_the_most_frequent_class():
-    """Of three points in each of two columns, two are of one class."""
+    """In each of two columns, two of three points have the same class."""
     x = np.repeat([0.0, 1.0], 15_000)
     coordinates = np.column_stack([x, np.tile(np.repeat(np.linspace(0, 1, 5_000), 3), 2)])
     classes = np.concatenate([np.tile(["b", "b", "a"], 5_000), np.tile(["c", "a", "c"], 5_000)])
@@ -136,7 +136,7 @@ def test_a_series_says_what_its_numbers_are(rng):
     axes = plot.embedding(coordinates, color=heights, label="metres")
     assert axes.figure.axes[1].get_ylabel() == "metres"
     assert len(plot.embedding(coordinates, color=heights, legend=False).figure.axes) == 1
-    # A column of a table without names has a number for a name.
+    # A column of an unnamed table has a number as its name.
     assert len(plot.embedding(coordinates, color=heights.rename(0)).figure.axes) == 1
     kinds = pd.Series(["a", "b"] * 15, name="kind")
     legend = plot.embedding(coordinates, color=kinds).get_legend()
@@ -167,7 +167,7 @@ def test_missing_numbers_are_grey(rng):
     np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(GRAY)] * 2)
     assert points.get_clim() == (1, 2)
 
-    # Means leave missing ones out, and pixels of nothing else are grey.
+    # Means omit missing values, and pixels with missing values only are gray.
     x = np.repeat([0.0, 1.0], 15_000)
     many = np.column_stack([x, np.tile(np.repeat(np.linspace(0, 1, 5_000), 3), 2)])
     color = np.where(x == 0, np.nan, np.tile([0.5, np.nan, 3.5], 10_000))
@@ -185,7 +185,7 @@ def test_landmarks_of_an_estimator_stand_where_transform_puts_them(roll, eigenma
     marks = plot.embedding(Y, landmarks=eigenmaps).collections[1].get_offsets()
     np.testing.assert_allclose(marks, Y[eigenmaps.landmark_indices_, :2], rtol=1e-6, atol=1e-12)
 
-    # Here `transform` smooths: the landmarks' own coordinates would lie outside of the picture.
+    # Here `transform` smooths, so the landmarks' own coordinates would lie outside the plot.
     wide = np.random.default_rng(0).normal(size=(500, 40))
     smooth = tp.LaplacianEigenmaps(2, landmarks=60, extension="all", random_state=0).fit(wide)
     Y = smooth.transform(wide)
@@ -234,7 +234,7 @@ def test_panels_share_their_colours(rng):
 
 
 def test_images_and_markers_have_one_scale(eigenmaps, rng):
-    """An image of means spans less than the numbers, and landmarks others than the points."""
+    """An image of means, and landmarks, have smaller ranges than the values of the points."""
     color = rng.normal(size=30_000)
     Y = rng.integers(0, 20, size=(30_000, 2)) / 20.0
     axes = plot.compare({"points": Y, "landmarks": eigenmaps}, color=color)
@@ -247,7 +247,7 @@ def test_images_and_markers_have_one_scale(eigenmaps, rng):
 
 
 def test_classes_have_one_legend(roll, eigenmaps):
-    """Landmarks of some classes only are in the same colors as all points."""
+    """Landmarks of some classes only have the same colors as the points."""
     classes = np.where(roll[1][:, 0] < np.median(roll[1][:, 0]), "inner", "outer")
     classes[eigenmaps.landmark_indices_] = "outer"
     Y = eigenmaps.transform(roll[0])

@@ -9,7 +9,7 @@ from trigpoint import plot
 
 
 def measured(X, sampler, covariance="full"):
-    """An estimator whose landmarks have local covariances."""
+    """Return an estimator whose landmarks have local covariances."""
     graph = tp.KNNGraph(covariance=covariance)
     return tp.LaplacianEigenmaps(landmarks=sampler, graph=graph, extension="graph").fit(X)
 
@@ -101,7 +101,7 @@ def test_an_estimator_read_from_a_file_may_have_no_covariances(rng, tmp_path):
 
 
 def edge_set(segments, points):
-    """Pairs of rows of `points` that segments join."""
+    """Return the pairs of rows of `points` that segments join."""
     found = set()
     for segment in segments:
         ends = [int(np.abs(points - end).sum(axis=1).argmin()) for end in segment]
@@ -168,5 +168,5 @@ def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands, mo
     assert note.get_text() == f"the heaviest 10 of {total} edges"
     axes.figure.canvas.draw()
     place = note.get_window_extent()
-    # Where no edge is, and inside of the figure.
+    # Away from all edges, and inside the figure.
     assert 0 <= place.y0 < place.y1 <= axes.xaxis.label.get_window_extent().y0

@@ -1,4 +1,4 @@
-"""What plots refuse: the argument is named, and nothing is left half drawn."""
+"""Invalid arguments of plots: errors name the argument, and no partial plot remains."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +18,7 @@ def points(coordinates=P, **options):
     return plot.embedding(coordinates, **options)
 
 
-# From a fitted estimator of three coordinates and one without a graph.
+# Estimators with three coordinates and without a graph.
 VALUES = [
     (lambda e, k: points(np.ones(5)), r"coordinates has shape \(5,\)"),
     (lambda e, k: points(np.full((5, 2), "up")), "coordinates has 'up' instead of a number"),
@@ -67,7 +67,7 @@ TYPES = [
     (lambda e, k: plot.compare([P]), "embeddings is a list: pass a dict"),
     (lambda e, k: plot.graph(k), "has no graph_: pass a fitted LaplacianEigenmaps"),
     (lambda e, k: plot.graph(e.graph_), "is not understood: pass a fitted"),
-    # Not the array itself, of which there would be pages.
+    # The message does not print the whole array.
     (lambda e, k: plot.landmarks(P), r"^source of type ndarray and shape \(5, 2\) is not understo"),
     (lambda e, k: plot.landmarks(tp.EfficientDPP), "pass a fitted estimator or sampler"),
 ]
