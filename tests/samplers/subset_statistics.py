@@ -1,4 +1,4 @@
-"""Whether draws have the distribution they should, and Algorithm 2 as the paper writes it."""
+"""Tests of distributions of draws, and Algorithm 2 as the paper states it."""
 
 from collections import Counter
 from itertools import combinations, permutations
@@ -6,12 +6,12 @@ from itertools import combinations, permutations
 import numpy as np
 from scipy.stats import chisquare
 
-# Seeds are fixed: a right sampler fails with this probability once, when a seed is chosen.
+# Seeds are fixed. A correct sampler fails with this probability once, when a seed is chosen.
 SIGNIFICANCE = 1e-4
 
 N_DRAWS = 4000
 
-# Seven points bent around, so that paths and lines of sight differ.
+# Seven points on a bend, so that paths and straight lines differ.
 POINTS = np.array(
     [[0.0, 0.0], [0.9, 0.2], [1.7, 0.9], [1.8, 2.0], [1.0, 2.7], [0.1, 2.6], [0.2, 1.3]]
 )
@@ -26,10 +26,10 @@ def determinant(L, subset):
 
 
 def p_value(draws, weights, *, ordered=False):
-    """P-value of the observed counts of draws, given weights proportional to probabilities.
+    """Return the p-value of counts of draws, given weights proportional to probabilities.
 
-    Draws are subsets, or sequences if their order counts. Those expected fewer than five times are
-    pooled; one that cannot occur must not.
+    Draws are subsets, or sequences if their order counts. Draws expected fewer than five times are
+    pooled; draws that cannot occur must not occur.
     """
     draws = [tuple(map(int, draw)) for draw in draws]
     counts = Counter(draws if ordered else map(tuple, map(sorted, draws)))
@@ -45,7 +45,7 @@ def p_value(draws, weights, *, ordered=False):
         observed.append(sum(counts[outcome] for outcome in rare))
         wanted.append(pooled)
     else:
-        # Too little to stand alone: with the smallest of the others.
+        # Too few to stand alone: pool them with the smallest of the others.
         smallest = int(np.argmin(wanted))
         observed[smallest] += sum(counts[outcome] for outcome in rare)
         wanted[smallest] += pooled
@@ -53,7 +53,7 @@ def p_value(draws, weights, *, ordered=False):
 
 
 def repulsions(X, m, repulsion, bandwidth):
-    """Factors (n, n) by which each landmark multiplies the weights of all points."""
+    """Return the factors (n, n) by which each landmark multiplies the weights of all points."""
     distances = np.linalg.norm(X[:, None] - X, axis=2)
     factors = np.ones_like(distances)
     for i, near in enumerate(np.argsort(distances, axis=1, kind="stable")[:, :m]):
@@ -62,12 +62,12 @@ def repulsions(X, m, repulsion, bandwidth):
 
 
 def welsch(distances, sigma):
-    """The paper's repulsion function, by its definition."""
+    """Evaluate the repulsion function of the paper by its definition."""
     return 1 - np.exp(-(distances**2) / (2 * sigma**2))
 
 
 def algorithm_2(factors, k, rng):
-    """One draw of k landmarks, line by line."""
+    """Draw k landmarks once, line by line as in the paper."""
     D, J = np.ones(len(factors)), []
     for _ in range(k):
         J.append(rng.choice(len(D), p=D / D.sum()))
@@ -76,7 +76,7 @@ def algorithm_2(factors, k, rng):
 
 
 def ordered_probabilities(n, k, weights):
-    """Probability of every ordered draw of k points, by their weights given those before."""
+    """Return the probability of every ordered draw of k points, given conditional weights."""
     probabilities = {}
     for outcome in permutations(range(n), k):
         probabilities[outcome] = 1.0
@@ -87,12 +87,12 @@ def ordered_probabilities(n, k, weights):
 
 
 def algorithm_2_probabilities(factors, k):
-    """Probability of every ordered draw of Algorithm 2."""
+    """Return the probability of every ordered draw of Algorithm 2."""
     return ordered_probabilities(len(factors), k, lambda J: factors[J].prod(axis=0))
 
 
 def ratio(right, wrong):
-    """Log-likelihood ratio of each outcome, with its mean and variance under both."""
+    """Return the log-likelihood ratio of each outcome, with its mean and variance under both."""
     possible = [outcome for outcome, p in right.items() if p > 0]
     values = {outcome: np.log(wrong[outcome] / right[outcome]) for outcome in possible}
     scores = np.array(list(values.values()))

@@ -1,4 +1,4 @@
-"""Algorithm 2 through every index gives the landmarks of a slow, obvious one."""
+"""Algorithm 2 draws the landmarks of a slow reference, through every index."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ from trigpoint._samplers.window import DrawnLandmarks
 
 
 class SlowIndex(NeighborIndex):
-    """Every distance computed, in NumPy, one column after the other."""
+    """An index that computes every distance in NumPy, column by column."""
 
     name, together = "slow", 5
 
@@ -41,7 +41,7 @@ class SlowIndex(NeighborIndex):
             radii.append(squares[nearest[-1]])
             last.append(nearest[-1])
             members.append(nearest)
-        # A bound of zero says nothing.
+        # A bound of zero excludes nothing.
         bounds = [self.squares(q)[rows] for q, rows in zip(queries, members, strict=True)]
         return Neighborhoods(queries, m, np.array(radii), np.array(last, int), members, bounds)
 
@@ -70,7 +70,7 @@ INDEXES = {
 
 
 def clouds():
-    """Points that tell indexes apart: duplicates, ties, an offset that spoils products."""
+    """Return points on which indexes could differ: duplicates, ties, and a large offset."""
     rng = np.random.default_rng(0)
     normal = rng.normal(size=(300, 3))
     yield "plain", normal
@@ -88,7 +88,7 @@ def clouds():
 CLOUDS = dict(clouds())
 FEW_PROPOSALS = "far float32", "many dimensions", "mostly zeros", "more duplicates than neighbors"
 
-# Repulsion so strong that proposals come from weights of all points, and one that leaves some.
+# One repulsion so strong that proposals come from the weights of all points, and one weaker.
 SETTINGS = {
     "local": (25, 12, 1.0),
     "wide": (20, 120, 4.0),
@@ -106,13 +106,13 @@ def draw(index, k, m, bandwidth, repulsion="welsch", seed=3):
 def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
     points = CLOUDS[cloud]
     expected = draw(SlowIndex(points), *SETTINGS[setting])
-    # No landmark is a copy of another.
+    # No landmark duplicates another.
     assert len(np.unique(points[expected[0]], axis=0)) == SETTINGS[setting][0]
-    # Else uniform proposals suffice.
+    # Otherwise uniform proposals suffice.
     assert setting != "wide" or cloud in FEW_PROPOSALS or expected[1] > len(points)
     for name, index in INDEXES.items():
         assert draw(index(points), *SETTINGS[setting]) == expected, name
-    # Trees use the loop of the other indexes, as those of many points do.
+    # Trees use the loop of the other indexes, as they do for many points.
     monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     assert draw(INDEXES["tree"](points), *SETTINGS[setting]) == expected
     # With three proposals at a time, every third is the last of its window.
@@ -124,12 +124,12 @@ def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
 
 
 def test_after_many_rejections_fewer_proposals_are_compared(calls, monkeypatch):
-    """The weights of all points reject most of them."""
+    """The weights of all points reject most proposals."""
     compared = calls(DrawnLandmarks, "log_weights")
     monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     points = np.random.default_rng(0).normal(size=(5000, 3))
     _, n_proposals = draw(TreeIndex(points), 60, 5000, 5.0)
-    # 0.74 times as many; without the weights of all points it was 2.1 times.
+    # 0.74 times as many here; without the weights of all points, 2.1 times as many.
     assert sum(len(points) for _, points, *_ in compared) < n_proposals
 
 
@@ -145,7 +145,7 @@ def of_distance(distance, bandwidth):
 def test_proposals_from_the_weights_of_all_points_change_no_landmark(
     name, cloud, setting, monkeypatch
 ):
-    """These weights are found with lists of neighbors, or without them if they are not kept."""
+    """The weights are computed with lists of neighbors or, if these are not kept, without them."""
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
     points = CLOUDS[cloud]
     expected = draw(SlowIndex(points), *setting)
@@ -171,7 +171,7 @@ REFINED = tp.EfficientDPP(20, refine=2, kernel_bandwidth=1.0)
     ],
 )
 def test_covariances_are_those_of_the_neighborhoods(cloud, kind, mode, sampler):
-    """Whether the draw has found the neighborhoods, or they are searched afterwards."""
+    """The neighborhoods come from the draw, or are searched afterwards."""
     points = CLOUDS[cloud]
     pool = Pool(kind(points))
     landmarks = sampler.set_params(random_state=0).select(pool)
@@ -190,21 +190,21 @@ def test_weighted_proposals_follow_the_weights():
     rows, proposed = Proposals(5, log_weights).draw((np.arange(2000) + 0.5) / 2000)
     np.testing.assert_array_equal(np.bincount(rows), [1000, 0, 500, 250, 250])
     np.testing.assert_allclose(proposed, log_weights[rows])
-    # The largest number that a generator gives stays within the rows, the last of which has none.
+    # The largest number that a generator returns stays within the rows, the last of which has none.
     last = Proposals(3, np.array([0.0, -3.0, -np.inf])).draw(np.array([1 - 2.0**-53]))[0]
     assert last == 1
 
 
 @pytest.fixture
 def mostly_one_point(rng):
-    """A thousand points, and 49 duplicates of one of them for each."""
+    """Return a thousand points, one of which has 49 duplicates for each of them."""
     X = np.full((50_000, 3), 0.5)
     X[rng.choice(len(X), 1000, replace=False)] = rng.normal(size=(1000, 3))
     return X
 
 
 def test_duplicates_are_searched_once(mostly_one_point):
-    """Nearly all pilots and proposals are the same point, whose neighborhood takes longest."""
+    """Nearly all pilots and proposals are the same point, which is the slowest to search."""
     index = TreeIndex(mostly_one_point)
     usual_radius(index, 1600, 100, np.random.default_rng(0))
     assert index.n_searches < 20
@@ -222,6 +222,6 @@ def test_a_draw_from_mostly_one_point_searches_little_more_than_the_landmarks(
     landmarks = X[np.concatenate(list(drawn))]
     assert len(np.unique(landmarks, axis=0)) == 100
     assert index.n_searches < 140
-    # Proposals are rejected without a look at their points.
+    # Proposals are rejected without fetching their points.
     assert sum(len(points) for _, points, *_ in compared) < 1000
     assert (landmarks == 0.5).all(axis=1).sum() == 1

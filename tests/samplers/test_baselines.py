@@ -1,4 +1,4 @@
-"""Uniform sampling, k-means and its seeding, farthest points: each against a plain version."""
+"""Uniform sampling, k-means, its seeding, and farthest points, compared with plain versions."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,8 @@ def test_uniform_draws_every_row_equally_often():
     counts = np.zeros(10)
     for _ in range(2000):
         counts[Uniform(3, random_state=rng).fit(X).indices_] += 1
-    # Without replacement the counts vary less than a multinomial's by (n - k) / (n - 1).
+    # Without replacement, the variance of counts is (n - k) / (n - 1) times that of a multinomial.
+    # Chi-square, 9 degrees, p = 0.001.
     assert chisquare(counts).statistic * 9 / 7 < 27.9  # chi-square, 9 degrees, p = 0.001
 
 
@@ -34,7 +35,7 @@ def test_uniform_draws_every_row_equally_often():
 
 
 def ordered_triples(X, power):
-    """Probability of every ordered triple when drawing by a power of the distance."""
+    """Return the probability of every ordered triple when drawing by a power of the distance."""
     D = cdist(X, X) ** power
     return ordered_probabilities(len(X), 3, lambda J: D[J].min(axis=0) if J else np.ones(len(X)))
 
@@ -44,7 +45,7 @@ def test_seeding_has_the_distribution_of_the_paper():
     sampler = KMeansPlusPlus(3, random_state=np.random.default_rng(20))
     draws = [sampler.fit(X).indices_ for _ in range(3000)]
     assert p_value(draws, ordered_triples(X, power=2), ordered=True) > SIGNIFICANCE
-    # Seeds drawn by plain distances are rejected, and so are uniform ones.
+    # Seeds drawn by plain distances, and uniform seeds, are rejected.
     for wrong in (1, 0):
         assert p_value(draws, ordered_triples(X, wrong), ordered=True) < SIGNIFICANCE
 
@@ -77,7 +78,7 @@ def test_seeding_looks_at_few_points_again(calls):
 
 
 def test_seeding_refuses_distances_that_overflow():
-    # Each squared distance is finite, but not their sum.
+    # Each squared distance is finite, but their sum is not.
     X = 3e153 * np.arange(-1.0, 1.0, 0.01)[:, None]
     with pytest.raises(ValueError, match="overflow: rescale X"):
         KMeansPlusPlus(2, random_state=0).fit(X)
@@ -88,7 +89,7 @@ def test_seeding_refuses_distances_that_overflow():
 
 @pytest.fixture
 def blobs():
-    """Five groups of 40 points around known centers."""
+    """Return five groups of 40 points around known centers."""
     centers = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0], [50.0, 50.0], [100.0, 0.0]])
     noise = np.random.default_rng(1).normal(size=(5, 40, 2))
     return centers[:, None] + noise
@@ -98,7 +99,7 @@ def by_position(points):
     return points[np.lexsort(points.T)]
 
 
-# Far from the origin, half a unit in the last place of float32 at 2^20.
+# Half a unit in the last place of float32 at 2^20, far from the origin.
 @pytest.mark.parametrize(
     ("offset", "dtype", "tolerance"), [(0, np.float64, 1e-9), (2**20, np.float32, 0.0626)]
 )
@@ -135,7 +136,7 @@ def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
     labels = np.array([0, 0, 0, 1, 1])
     kmeans._fill_empty(X, labels, 4)
     np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
-    # Copies cannot fill one.
+    # Duplicates cannot fill a cluster.
     with pytest.raises(ValueError, match=r"n_landmarks=3 is too large.*found only 2"):
         kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
 
@@ -143,7 +144,7 @@ def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
-    """Stopped after one iteration, k-means may leave a cluster without members."""
+    """If k-means stops after one iteration, clusters may be empty."""
     emptied = 0
     for seed in (0, 12, 36):
         X, _ = make_swiss_roll(300, random_state=seed)
@@ -155,7 +156,7 @@ def test_clusters_left_empty_are_filled(snap):
 
 
 def traverse(X, first, k):
-    """Rows and covering radii; ties go to the lower row, as in ``argmax``."""
+    """Return rows and covering radii; ties go to the lower row, as in ``argmax``."""
     X = X.astype(np.float64)
     rows, radii = [first], []
     squares = np.full(len(X), np.inf)
@@ -174,7 +175,7 @@ def check(X, k, seed=0):
     return fitted
 
 
-# Below and above the dimension from which the tree holds images.
+# Below and above the dimension from which the tree holds projections.
 @pytest.mark.parametrize("d", [1, 3, 20, 64, 65, 150])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_agrees_with_a_plain_loop(d, dtype, rng):
@@ -195,17 +196,17 @@ def test_any_number_of_points_may_be_landmarks(n, k, rng):
 
 @pytest.mark.parametrize("d", [2, 100])
 def test_ties_go_to_the_lower_row(d, rng):
-    # Squared distances are small whole numbers: nearly all steps are ties, also between copies.
+    # Squared distances are small integers, so nearly all steps are ties, also between duplicates.
     X = rng.integers(0, 3, size=(600, d)).astype(np.float64)
     for seed in range(5):
         check(X, 9 if d == 2 else 100, seed)
 
 
 def test_images_are_not_trusted_beyond_their_rounding(rng):
-    # Two groups so far apart that products lose what is within: without a margin for rounding,
-    # wrong points are passed over.
+    # Two groups so far apart that products lose the distances within them: without a margin for
+    # rounding, wrong points would be chosen.
     X = 1e-7 * rng.normal(size=(800, 3)) @ rng.normal(size=(3, 100))
-    # One point of each group is clearly the farthest from the other group.
+    # In each group, one point is clearly the farthest from the other group.
     X[0] -= 1e-4
     X[1] += 1e-4
     X[1::2] += 1e8

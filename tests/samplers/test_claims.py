@@ -1,4 +1,4 @@
-"""The claims about speed, guarded by counting instead of by a clock."""
+"""Claims about speed, tested by counting operations instead of by timing."""
 
 import sys
 from pathlib import Path
@@ -16,9 +16,9 @@ from trigpoint.datasets import make_swiss_roll
 
 @pytest.fixture
 def searches(monkeypatch):
-    """A list that grows by one for each neighborhood searched, by any caller.
+    """Return a list that grows by one for each neighborhood searched.
 
-    Loops that search run as Python here, and call the compiled search through a counter.
+    Loops that search run in Python here, and call the compiled search through a counter.
     """
     found = []
 
@@ -39,7 +39,7 @@ def searches(monkeypatch):
     return found
 
 
-# With up to 200,000 points one compiled loop draws, with more of them threads search.
+# Up to 200,000 points, one compiled loop draws; above, threads search.
 @pytest.mark.parametrize(
     ("n", "k", "for_bandwidth"),
     [
@@ -48,17 +48,17 @@ def searches(monkeypatch):
     ],
 )
 def test_searches_do_not_grow_with_the_number_of_points(n, k, for_bandwidth, searches):
-    """Nor do they grow faster than the landmarks."""
+    """The number of searches grows no faster than the number of landmarks, either."""
     X, _ = make_swiss_roll(n, random_state=0)
     sampler = tp.EfficientDPP(k, pool=None, random_state=0).fit(X)
     assert sampler.n_distance_rows_ == searches.count("tree") == len(searches)
-    # One neighborhood for each landmark, some for the bandwidth, and few wasted.
+    # One neighborhood per landmark, some for the bandwidth, and few wasted ones.
     needed = k + for_bandwidth
     assert needed <= len(searches) < 1.3 * needed
 
 
 def test_in_high_dimension_few_searches_are_in_vain(rng, searches):
-    """A twelfth of all points around each landmark: without foresight it was half of them."""
+    """With a twelfth of all points around each landmark, half are wasted without prediction."""
     X = rng.normal(size=(6000, 50)).astype(np.float32)
     sampler = tp.EfficientDPP(200, n_neighbors=500, random_state=0).fit(X)
     assert sampler.n_distance_rows_ == searches.count("products")
@@ -66,7 +66,7 @@ def test_in_high_dimension_few_searches_are_in_vain(rng, searches):
 
 
 class Steps:
-    """Counts the lines that compiled loops run through, which run as Python meanwhile."""
+    """Count the lines that compiled loops execute, which run in Python meanwhile."""
 
     def __init__(self, monkeypatch) -> None:
         self._folder = str(Path(compiled.__file__).parent)
@@ -78,12 +78,12 @@ class Steps:
                         monkeypatch.setattr(module, loop_name, loop.py_func)
 
     def of(self, call, *arguments) -> int:
-        """Lines run through during a call."""
+        """Return the number of lines executed during a call."""
         self._count = 0
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
-            # Compiled, a division by zero gives infinity and says nothing.
+            # In compiled code, a division by zero returns infinity without a warning.
             with np.errstate(all="ignore"):
                 call(*arguments)
         finally:
@@ -99,13 +99,13 @@ class Steps:
 
 
 def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
-    """Steps for each further landmark: hardly more in a tree of eight times as many points."""
+    """The steps per additional landmark hardly increase in a tree of eight times as many points."""
     steps = Steps(monkeypatch)
     m, fewer, more = 40, 10, 40
     for_each = []
     for n in (1000, 8000):
         X, _ = make_swiss_roll(n, random_state=0)
-        # The tree is the same for both, so its steps cancel.
+        # Building the tree takes the same steps in both cases, so they cancel.
         counts = [
             steps.of(
                 tp.EfficientDPP(k, n_neighbors=m, bandwidth=1e-3, random_state=0, n_jobs=1).fit, X
@@ -121,7 +121,7 @@ def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
 @pytest.mark.parametrize(
     ("sampler", "n", "most"),
     [
-        # A tree's copy of the points and their rows, and the weights.
+        # The tree's copy of the points and rows, and the weights.
         (tp.EfficientDPP(500, pool=None, random_state=0), 500_000, 40 * 500_000 + 130e6),
         # The factor alone would take 480 MB.
         (tp.RPCholesky(200, random_state=0, n_jobs=2), 300_000, 60e6),

@@ -1,4 +1,4 @@
-"""How many landmarks a tolerance asks for."""
+"""Number of landmarks for a tolerance."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_auto_in_an_estimator(roll):
 @pytest.mark.slow
 def test_tolerance_out_of_reach_says_so(monkeypatch):
     X = np.random.default_rng(0).normal(size=(150, 30))
-    # With every point a landmark, any tolerance is kept.
+    # If every point is a landmark, any tolerance is met.
     sampler = tp.EfficientDPP("auto", kernel_bandwidth=1.0, random_state=0).fit(X)
     assert sampler.n_landmarks_ > 145
     monkeypatch.setattr(count, "_LAST", 75)

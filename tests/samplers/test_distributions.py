@@ -1,9 +1,9 @@
-"""Landmarks that `fit` draws have the stated distribution; a bandwidth off by 10 % is noticed.
+"""Landmarks from `fit` have the documented distribution; a 10 % wrong bandwidth is detected.
 
 Only samplers come from the library: kernels and probabilities are computed by their definitions.
-Each test compares with a distribution by its log-likelihood ratio to that of a
-bandwidth 10 % larger, whose mean and variance are known, so that its power is computed and not
-guessed: at least 0.9 at a level of 0.001.
+Each test uses the log-likelihood ratio of a distribution to that with a 10 % larger bandwidth,
+whose mean and variance are known, so that its power can be computed: at least 0.9 at a level of
+0.001.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ from trigpoint._samplers.drawing import LandmarkDraw, Race, Repulsion
 LEVEL, POWER = 0.001, 0.9
 SIGMA, WRONG = 1.0, 1.1
 
-# Points among which a wrong bandwidth shows clearly.
+# Points for which a wrong bandwidth is clearly visible.
 REPELLING = np.random.default_rng(171).normal(size=(6, 2))
 SPANNING = 0.8 * np.random.default_rng(3).normal(size=(7, 2))
 M = 4
@@ -44,12 +44,12 @@ def kernel(X, sigma):
 
 
 def ordered_draws(sigma):
-    """Probability of every ordered outcome of Algorithm 2."""
+    """Return the probability of every ordered outcome of Algorithm 2."""
     return algorithm_2_probabilities(repulsions(REPELLING, M, welsch, sigma), 3)
 
 
 def k_dpp(sigma):
-    """Probability of every subset of one size, proportional to its determinant."""
+    """Return the probability of every subset of one size, proportional to its determinant."""
     L = kernel(SPANNING, sigma)
     found = {J: determinant(L, J) for J in subsets(len(SPANNING), [4])}
     total = sum(found.values())
@@ -83,14 +83,14 @@ def test_fit_draws_from_the_distribution_of_its_bandwidth(probabilities, sampler
     assert deviation(1 / WRONG, seed=3) > limit
 
 
-# Points in ten cells, for counts and pairs of draws that are large.
+# Points in ten cells, for large counts and pair counts.
 CLOUD = np.random.default_rng(2).uniform(size=(300, 2)) * [10, 1]
 CELLS = CLOUD[:, 0].astype(int)
 
 
 @pytest.fixture(scope="module")
 def clouds():
-    """Subsets that `ExactDPP.fit` draws, with the right bandwidth and with a wrong one."""
+    """Return subsets drawn by `ExactDPP.fit`, with the right bandwidth and with a wrong one."""
     found = {}
     for sigma in (0.5, 0.55):
         sampler = tp.ExactDPP(bandwidth=sigma, random_state=np.random.default_rng(4))
@@ -99,7 +99,7 @@ def clouds():
 
 
 def test_inclusion_probabilities_of_hundreds_of_points(clouds):
-    """Counts in ten cells, whose means and covariances follow from the marginal kernel."""
+    """Means and covariances of the counts in ten cells follow from the marginal kernel."""
     L = kernel(CLOUD, 0.5)
     marginal = L @ np.linalg.inv(L + np.eye(len(L)))
     inside = (CELLS[:, None] == np.arange(10)).astype(float)
@@ -112,32 +112,32 @@ def test_inclusion_probabilities_of_hundreds_of_points(clouds):
         return chi2.sf(len(draws) * away @ np.linalg.solve(covariance, away), 10)
 
     assert p_value(clouds[0.5]) > LEVEL
-    # This statistic notices a bandwidth off by 10 % almost surely.
+    # This statistic almost surely detects a bandwidth that is wrong by 10 %.
     assert p_value(clouds[0.55]) < 1e-12
 
 
 def test_pair_probabilities_of_hundreds_of_points(clouds):
-    """The number of pairs that are close to each other."""
+    """The statistic is the number of pairs that are close to each other."""
     L = kernel(CLOUD, 0.5)
     marginal = L @ np.linalg.inv(L + np.eye(len(L)))
     diagonal, close = np.diag(marginal), np.triu(cdist(CLOUD, CLOUD) < 0.7, k=1)
     expected = (np.outer(diagonal, diagonal) - marginal**2)[close].sum()
     pairs = [close[np.ix_(draw, draw)].sum() for draw in map(np.sort, clouds[0.5])]
     assert ttest_1samp(pairs, expected).pvalue > LEVEL
-    # Without repulsion there would be far more.
+    # Without repulsion there would be many more.
     assert ttest_1samp(pairs, np.outer(diagonal, diagonal)[close].sum()).pvalue < 1e-12
 
 
 @pytest.mark.slow
 def test_efficient_draws_of_hundreds_of_points_are_those_of_the_loop():
-    """Counts in ten cells and close pairs, as the loop of Algorithm 2 draws them."""
+    """Counts in ten cells and of close pairs are compared with the loop of Algorithm 2."""
     k, m, sigma, runs = 80, 40, 0.3, 600
     factors, close = repulsions(CLOUD, m, welsch, sigma), cdist(CLOUD, CLOUD) < 0.5
 
     def statistics(draws):
         counts = [np.bincount(CELLS[draw], minlength=10) for draw in draws]
         pairs = [(close[np.ix_(draw, draw)].sum() - k) / 2 for draw in draws]
-        # Nine cells: the tenth follows from the others.
+        # Nine cells, since the tenth count follows from the others.
         return np.c_[np.array(counts)[:, :-1], pairs]
 
     def p_value(first, second):
@@ -159,14 +159,14 @@ def test_efficient_draws_of_hundreds_of_points_are_those_of_the_loop():
 
 
 def test_expected_error_of_a_k_dpp():
-    """It is (k + 1) e_{k+1} / e_k, which is at most k + 1 times the trace norm of what is lost.
+    """The error is (k + 1) e_{k+1} / e_k, at most k + 1 times the lowest trace-norm error.
 
-    The bound that the paper prints has the squared Frobenius norm instead, and does not hold.
+    The bound printed in the paper has the squared Frobenius norm instead, and does not hold.
     """
     sigma, k, runs = 1.0, 20, 400
     X = tp.datasets.make_swiss_roll(60, random_state=1)[0] * 0.115
     eigenvalues = np.linalg.eigvalsh(kernel(X, sigma))[::-1]
-    # Coefficients of the product of (1 + lambda t): the elementary symmetric polynomials.
+    # Coefficients of the product of (1 + lambda t), the elementary symmetric polynomials.
     polynomials = np.array([1.0])
     for value in eigenvalues:
         polynomials = np.convolve(polynomials, [1.0, value])[: k + 2]
@@ -179,38 +179,38 @@ def test_expected_error_of_a_k_dpp():
     assert (k + 1) * (lost**2).sum() < expected <= (k + 1) * lost.sum()
 
 
-# Points among which wrong samplers show clearly.
+# Points for which wrong samplers are clearly visible.
 POINTS = np.random.default_rng(17).normal(size=(5, 2))
 SETTING = {"X": POINTS, "m": 3, "repulsion": welsch, "bandwidth": 1.0}
 K = 3
 
 
 def fast_draws(X, m, repulsion, bandwidth, rng):
-    """Rows of several draws from one index; a callable repulsion goes through the loop."""
+    """Return rows of several draws from one index; a callable repulsion uses the Python loop."""
     index, repulsion = TreeIndex(X), Repulsion(repulsion, bandwidth)
     return [np.concatenate(list(LandmarkDraw(index, K, m, repulsion, rng))) for _ in range(N_DRAWS)]
 
 
 def fit_to(setting, draws):
-    """P-value of ordered draws, given the probabilities of Algorithm 2."""
+    """Return the p-value of ordered draws, given the probabilities of Algorithm 2."""
     return p_value(draws, algorithm_2_probabilities(repulsions(**setting), K), ordered=True)
 
 
-# Others are so repelled that nearly every uniform proposal is rejected: weights are refreshed.
+# Repulsion so strong that nearly every uniform proposal is rejected, and weights are refreshed.
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"X": POINTS[:4], "m": 4, "bandwidth": 30.0}])
 def test_fast_draw_has_the_distribution_of_the_definition(changes):
     setting = SETTING | changes
     draws = fast_draws(**setting, rng=np.random.default_rng(1))
     assert fit_to(setting, draws) > SIGNIFICANCE
-    # Draws with other parameters would be noticed.
+    # Draws with other parameters are detected.
     for wrong in ({"m": 2}, {"bandwidth": 1.25}) if not changes else ():
         assert fit_to(SETTING | wrong, draws) < SIGNIFICANCE
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
 def test_compiled_draw_has_the_distribution_of_the_definition(name):
-    """The one loop of small data, as the loop over an index above."""
+    """The compiled loop for small data and the loop over an index are compared."""
     draw = LandmarkDraw(TreeIndex(POINTS), 3, 5, Repulsion(name, 0.8), np.random.default_rng(0))
     assert isinstance(draw.decider, Race)
     draws = fast_draws(**(SETTING | {"repulsion": name}), rng=np.random.default_rng(5))

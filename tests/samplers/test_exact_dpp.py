@@ -1,4 +1,4 @@
-"""Algorithm 1 and subsets of one size: each comes up as often as its determinant says."""
+"""Algorithm 1 and k-DPPs: every subset is drawn in proportion to its determinant."""
 
 import math
 from itertools import product
@@ -30,7 +30,7 @@ KERNELS = ["gaussian", "geodesic", "linear"]
 
 
 def points_and_matrix(kernel, shape):
-    """A few points and their L, from the definition."""
+    """Return a few points and their L, computed by the definition."""
     if shape:
         X = np.random.default_rng(3).normal(size=shape)
         return X, X @ X.T
@@ -41,7 +41,7 @@ def points_and_matrix(kernel, shape):
 
 
 def drawn(X, k, kernel):
-    """Sets of k points, or of any number."""
+    """Return sets of k points, or of any number."""
     rng = np.random.default_rng(1)
     ensemble = make_ensemble(X, kernel=kernel, bandwidth=1.0, n_neighbors=2, rng=None)
     if k is None:
@@ -51,13 +51,13 @@ def drawn(X, k, kernel):
 
 
 def determinants(L):
-    """Weights of all subsets, whose sum is known."""
+    """Return the weights of all subsets, whose sum is known."""
     weights = {subset: determinant(L, subset) for subset in subsets(len(L), range(len(L) + 1))}
     np.testing.assert_allclose(sum(weights.values()), np.linalg.det(L + np.eye(len(L))))
     return weights
 
 
-# A linear kernel of more points than columns, and of fewer.
+# A linear kernel with more points than columns, and with fewer.
 @pytest.mark.parametrize(
     ("kernel", "shape", "k"),
     [
@@ -66,7 +66,7 @@ def determinants(L):
     ],
 )
 def test_subsets_come_up_by_their_determinants(kernel, shape, k):
-    """Of any size, and of one size."""
+    """Subsets of any size, and of one size."""
     X, L = points_and_matrix(kernel, shape)
     weights = determinants(L)
     wanted = {subset: weight for subset, weight in weights.items() if k in (None, len(subset))}
@@ -83,7 +83,7 @@ def test_spectrum_by_the_factor_is_that_of_the_kernel(bandwidth):
     ensemble = decompose_dual(factor)
     rank = len(ensemble.eigenvalues)
     np.testing.assert_allclose(ensemble.eigenvalues, values[-rank:], atol=1e-12 * values[-1])
-    # The same leading space; single vectors are only fixed up to sign.
+    # The leading space is the same; single vectors are determined only up to sign.
     V = ensemble.eigenvectors(np.arange(rank - 3, rank))
     np.testing.assert_allclose(V @ V.T, vectors[:, -3:] @ vectors[:, -3:].T, atol=1e-8)
 
@@ -103,7 +103,7 @@ def test_linear_kernel_handles_many_points_without_their_matrix(monkeypatch):
 
 
 def test_empty_draw():
-    """Points near the origin have a linear kernel of nearly zero: nothing is drawn."""
+    """Points near the origin have a linear kernel of nearly zero, so nothing is drawn."""
     X = 1e-6 * np.random.default_rng(12).normal(size=(30, 2)).astype(np.float32)
     sampler = ExactDPP(kernel="linear", random_state=0).fit(X)
     assert sampler.indices_.dtype == np.int64
@@ -121,7 +121,7 @@ def test_all_points_zero_or_identical(kernel):
 
 @pytest.mark.parametrize("sampler", [ExactDPP(), ExactDPP(12)], ids=["random", "given"])
 def test_same_draw_with_any_number_of_threads(sampler):
-    """A grid has equal eigenvalues, whose eigenvectors are at the mercy of rounding."""
+    """On a grid, eigenvalues are equal, and eigenvectors depend on rounding."""
     X = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
     sampler.set_params(bandwidth=3.0, random_state=0)
     draws = []
@@ -142,7 +142,7 @@ def test_refuses_what_does_not_fit_in_memory(monkeypatch):
 
 
 def test_polynomials_of_thousands_of_values_against_whole_numbers():
-    """5,000 values with condition number 1e12: Python's integers are exact, however large."""
+    """5,000 values with condition number 1e12; Python's integers are exact."""
     rng = np.random.default_rng(3)
     values = [1, 10**12, *(int(10**x) for x in rng.uniform(0, 12, 4998))]
     exact = [1] + [0] * 200
@@ -150,26 +150,26 @@ def test_polynomials_of_thousands_of_values_against_whole_numbers():
         exact = [1] + [exact[d] + value * exact[d - 1] for d in range(1, 201)]
     computed = log_polynomials(np.array(values, dtype=float), 200)[-1]
     np.testing.assert_allclose(computed, [math.log(number) for number in exact], rtol=1e-12)
-    # Far beyond what the numbers themselves could hold.
+    # Far beyond the range of floating-point numbers.
     assert computed[-1] > math.log(1e308)
 
 
 def test_eigenvectors_are_chosen_by_their_product():
-    """Where one sampler of eigenvectors differs from another: their sets hardly show it."""
+    """Sets of eigenvectors reveal a wrong sampler that sets of points hardly do."""
     values = np.array([0.01, 0.5, 1.0, 3.0, 40.0])
     table = log_polynomials(values, 3)
     rng = np.random.default_rng(4)
     draws = [choose_eigenvectors(values, table, rng) for _ in range(N_DRAWS)]
     weights = {subset: float(np.prod(values[list(subset)])) for subset in subsets(5, [3])}
     assert p_value(draws, weights) > SIGNIFICANCE
-    # Wrong: one after the other, each in proportion to its eigenvalue among those left.
+    # Wrong: one by one, each in proportion to its eigenvalue among the remaining ones.
     p = values / values.sum()
     wrong = [rng.choice(5, 3, replace=False, p=p) for _ in range(N_DRAWS)]
     assert p_value(wrong, weights) < SIGNIFICANCE
 
 
 def test_large_and_ill_conditioned():
-    """2,000 points, 200 landmarks, and a kernel that is singular to rounding."""
+    """2,000 points, 200 landmarks, and a kernel that is numerically singular."""
     X = np.random.default_rng(5).normal(size=(2000, 3))
     sampler = ExactDPP(200, random_state=0).fit(X)
     assert len(np.unique(sampler.indices_)) == 200
@@ -180,12 +180,12 @@ def test_large_and_ill_conditioned():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_more_landmarks_than_the_rank_are_refused(kernel):
-    """Five places, four copies each; in three dimensions the linear kernel has rank 3."""
+    """Of five distinct points with four copies each in 3-D, the linear kernel has rank 3."""
     X = np.repeat(np.random.default_rng(6).normal(size=(5, 3)), 4, axis=0)
     rank = 3 if kernel == "linear" else 5
     sampler = ExactDPP(rank + 1, kernel=kernel, bandwidth=0.3, n_neighbors=4, random_state=0)
     with pytest.raises(ValueError, match=rf"n_landmarks={rank + 1} .* rank {rank} .*<= {rank}"):
         sampler.fit(X)
     indices = sampler.set_params(n_landmarks=rank).fit(X).indices_
-    # Of each place at most one copy: two copies have determinant zero.
+    # At most one copy of each point: two copies have determinant zero.
     assert len(np.unique(X[indices], axis=0)) == rank

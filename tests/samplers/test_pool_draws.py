@@ -1,4 +1,4 @@
-"""Landmarks are drawn from a pool of rows, and numbered as rows of the data."""
+"""Landmarks are drawn from a pool, and numbered as rows of the data."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_neighbors_count_rows_of_the_data(X, small_pools):
     pool = pool_for(asked, open_source(X), space_for("euclidean"), np.random.default_rng(0))
     assert (pool.n, pool.points.shape) == (5000, (1000, 8))
     assert asked.select(pool).neighborhoods.size == 21
-    # All rows are the pool.
+    # All rows are in the pool.
     assert asked.select(Pool(X)).neighborhoods.size == 101
     few = tp.EfficientDPP(8, n_neighbors=40, random_state=0)
     message = r"n_neighbors=40 of the 5,000 rows correspond to 8 .*pool=None"
@@ -96,7 +96,7 @@ def test_kmeans_of_scikit_learn(X, small_pools):
 
 
 class Own:
-    """A sampler of a user's own, which knows nothing of this library."""
+    """A custom sampler without any import from the library."""
 
     def __init__(self, choose):
         self.choose = choose
@@ -124,7 +124,7 @@ def test_samplers_of_users(X, small_pools):
         message = r"landmarks_ of Own has .* \(5, 8\) is needed"
         with pytest.raises(tp.ParameterError, match=message):
             tp.select(X, Own(lambda points, wrong=wrong: {"landmarks_": wrong}))
-    # They cannot write to the points.
+    # Samplers cannot write to the points.
     with pytest.raises(ValueError, match="read-only"):
         chosen(Own(lambda points: np.subtract(points, 1, out=points)), X)
 

@@ -1,4 +1,4 @@
-"""Refinement: the search, and landmarks off the points."""
+"""Refinement: the exchanges, and landmarks off the points."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def points():
 
 
 def brute_force_descent(K, J, T, b):
-    """Exchange the best pair until none is better, every error computed from scratch."""
+    """Exchange the best pair until none improves the error, which is computed from scratch."""
 
     def error(rows):
         return len(K) - np.trace(np.linalg.solve(K[np.ix_(rows, rows)], K[rows] @ K[:, rows]))
@@ -57,7 +57,7 @@ def test_descent_takes_the_best_pair_each_time(X):
 
 @pytest.mark.parametrize("make", [tp.datasets.make_swiss_roll, tp.datasets.make_fish_bowl])
 def test_refined_landmarks_come_near_the_optimum(make):
-    """Twice the optimum at 50 landmarks, where the draw is at three times or more."""
+    """At most twice the optimum with 50 landmarks; the draw is at three times or more."""
     scale = {"scale": 0.115} if make is tp.datasets.make_swiss_roll else {"scale": 1.8}
     ratios = []
     for seed in range(3):
@@ -88,7 +88,7 @@ def test_sweeps_end_when_they_gain_little(X):
         assert error == pytest.approx(nystrom_error(X, rows, 1.0, relative=True), rel=1e-6)
     n_sweeps = len(errors) - 1
     assert 2 < n_sweeps < 20
-    # Each two sweeps but the last were worth it.
+    # All sweeps but the last lowered the error enough to continue.
     gains = 1 - errors[2:n_sweeps] / errors[: n_sweeps - 2]
     assert (gains[:-1] >= search._CONVERGED_OF_FEW).all()
     assert gains[-1] < search._CONVERGED_OF_FEW
@@ -105,7 +105,7 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
         refined = tp.Refinement(2).refine(X, start, bandwidth=2.0, random_state=0, n_jobs=2)
         assert refined.is_local == (name == "local")
         errors[name] = nystrom_error(X[::8], X[refined.indices], refined.bandwidth)
-        # What the local inverses said of it.
+        # The reduction predicted by the local inverses.
         measured = nystrom_error(X, refined.indices, refined.bandwidth, relative=True)
         np.testing.assert_allclose(refined.errors[-1], measured, rtol=0.1)
     drawn = nystrom_error(X[::8], X[start], refined.bandwidth)
@@ -113,7 +113,7 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
     assert errors["local"] < 1.1 * errors["global"]
 
 
-# Local work and work on all landmarks, each with more than one part of the measured points.
+# Local work and work on all landmarks, each with several parts of the measured points.
 @pytest.mark.parametrize(("n", "k", "is_local"), [(20_000, 400, True), (4000, 200, False)])
 def test_same_landmarks_with_any_number_of_threads(n, k, is_local):
     X, _ = tp.datasets.make_swiss_roll(n, random_state=0)
@@ -135,9 +135,9 @@ def test_copies_never_become_landmarks_twice(d, offset):
 
 @pytest.mark.parametrize("d", [2, 20])
 def test_local_work_with_copies_and_outliers(d):
-    """Patches without landmarks, without candidates, and with nothing but copies."""
+    """Some patches have no landmarks, no candidates, or nothing but duplicates."""
     rng = np.random.default_rng(0)
-    # On a curved strip, so that in every dimension the kernel reaches few of the landmarks.
+    # The points are on a curved strip, so that in every dimension the kernel reaches few landmarks.
     s, h = rng.uniform(0, 30, size=4000), rng.uniform(0, 1, size=4000)
     X = np.zeros((4000, d))
     X[:, 0], X[:, 1] = s, h + np.sin(s)
@@ -153,7 +153,7 @@ def test_local_work_with_copies_and_outliers(d):
 
 
 def test_landmarks_that_others_explain_are_exchanged_first():
-    """A uniform draw from a dense rim, where no table could be made."""
+    """A uniform draw from a dense rim, for which no table could be built."""
     X, _ = tp.datasets.make_fish_bowl(1000, random_state=0)
     start = tp.Uniform(50, random_state=0).fit(X).indices_
     refined = tp.Refinement().refine(X, start, bandwidth=0.7, random_state=0)
@@ -162,14 +162,14 @@ def test_landmarks_that_others_explain_are_exchanged_first():
 
 
 def test_nearly_singular_kernel_is_refused():
-    """Cholesky still goes through, but what follows would be noise."""
+    """The Cholesky factorization still succeeds, but its results would be noise."""
     X, _ = tp.datasets.make_swiss_roll(1500, scale=0.115, random_state=0)
     with pytest.raises(ValueError, match="numerically singular"):
         tp.EfficientDPP(200, refine=True, kernel_bandwidth=1.5, random_state=0).fit(X)
 
 
 def test_work_of_a_sweep_grows_with_the_landmarks(monkeypatch):
-    """Numbers in all the predictions of a sweep, for each landmark."""
+    """The number of predicted values in a sweep, per landmark."""
     X, _ = tp.datasets.make_swiss_roll(40_000, random_state=0)
     per_landmark = []
     for k in (450, 1350):
@@ -211,7 +211,7 @@ def test_progress_is_told(X):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moved_landmarks_are_better_still(dtype):
-    """In high dimension, better than points and than the centers of k-means."""
+    """In high dimension, the error is lower than that of points and of k-means centers."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(12, 40))
     X = (centers[rng.integers(12, size=600)] + 0.3 * rng.normal(size=(600, 40))).astype(dtype)

@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: the distribution of the pivots, the factor, rounding and cost."""
+"""Randomly pivoted Cholesky: distribution of the pivots, factor, rounding and cost."""
 
 from unittest.mock import Mock
 
@@ -13,7 +13,7 @@ from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:5]
 
-# With the wider kernel, nearly every draw has to compute the residuals of all points in between.
+# With the wider kernel, nearly every draw recomputes the residuals of all points.
 MEDIUM, WIDE = 1.6, 6.0
 
 
@@ -21,7 +21,7 @@ MEDIUM, WIDE = 1.6, 6.0
 
 
 def ordered_draws(bandwidth, k=3):
-    """Probability of every ordered draw, by what the pivots before leave of the kernel."""
+    """Return the probability of every ordered draw, from the residuals given the earlier pivots."""
     K = gaussian_kernel(POINTS, bandwidth)
 
     def left(J):
@@ -74,7 +74,7 @@ def test_residual_trace_of_many_points_is_estimated(monkeypatch):
 
 
 def test_points_that_coincide_but_for_rounding_in_many_columns_are_told_apart():
-    """Beside a spread of a million bandwidths, products would lose all of these distances."""
+    """Next to a spread of a million bandwidths, products would lose all of these distances."""
     rng = np.random.default_rng(4)
     places = rng.normal(size=(5, 40)) * 1e6
     X = np.repeat(places, 3, axis=0) + rng.normal(size=(15, 40)) / 3
@@ -86,7 +86,7 @@ def test_points_that_coincide_but_for_rounding_in_many_columns_are_told_apart():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_exhausted_kernel_is_refused_with_what_could_be_drawn(seed):
-    """Rank 12 to rounding; the remedy that the message names helps."""
+    """The numerical rank is 12; the remedy that the message names works."""
     X = np.random.default_rng(5).uniform(size=(300, 1))
     with pytest.raises(ValueError, match="smaller bandwidth") as refused:
         RPCholesky(40, bandwidth=0.5, random_state=seed).fit(X)
@@ -120,7 +120,7 @@ def test_entries_computed_do_not_grow_with_the_number_of_points(monkeypatch):
     X = np.random.default_rng(6).normal(size=(200_000, 2))
     monkeypatch.setattr(cholesky, "_PROPOSALS", 64)
     sampler = RPCholesky(100, random_state=0, n_jobs=1).fit(X)
-    # Too few for the residuals of all points to be computed.
+    # Too few for the residuals of all points to be recomputed.
     assert sampler.n_proposals_ < 5000
     blocks = 100 + sampler.n_proposals_ / 64
     assert 0 < computed < 100 * sampler.n_proposals_ + 64**2 * blocks + 1000 * 100

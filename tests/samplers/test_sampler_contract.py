@@ -1,4 +1,4 @@
-"""What every sampler does: parameters, copies, threads, progress, and rows of the data."""
+"""The contract of samplers: parameters, duplicates, threads, progress, and row numbers."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ SAMPLERS = [
 ]
 WITH_THREADS = [sampler for sampler in SAMPLERS if "n_jobs" in sampler.get_params()]
 
-# Those that never take two copies of a point.
+# Samplers that never take two duplicates of a point.
 WITHOUT_COPIES = [
     tp.EfficientDPP(),
     tp.ExactDPP(bandwidth=1.5),
@@ -45,7 +45,7 @@ def each(test):
 @each
 def test_memory_order_changes_no_landmark(sampler):
     X = np.random.default_rng(0).normal(size=(400, 3))
-    # The automatic bandwidth comes from sums, which are rounded otherwise in another order.
+    # The automatic bandwidth comes from sums, whose rounding depends on the order.
     automatic = {"bandwidth": None} if isinstance(sampler, tp.ExactDPP) else {}
     for seed in range(3):
         again = clone(sampler).set_params(random_state=seed, **automatic)
@@ -76,7 +76,7 @@ def test_progress_goes_up_to_its_end(sampler, X):
 @each
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_indices_are_rows_of_the_data(sampler, dtype, rng, monkeypatch):
-    """Also where landmarks are drawn from a pool of some rows; nothing of the caller changes."""
+    """The rows are also those of the data if landmarks come from a pool; the input is unchanged."""
     monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
     X = rng.normal(size=(5000, 8)).astype(dtype)
     before, state = X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002  must not change
@@ -98,7 +98,7 @@ def test_samplers_repeat_themselves_with_a_seed_and_vary_without(sampler, X):
     np.testing.assert_array_equal(sampler.fit(X).indices_, first)
     others = {tuple(sampler.set_params(random_state=seed).fit(X).indices_) for seed in range(5)}
     assert len(others) > 1
-    # Generators go on, whatever their source of random bits.
+    # Generators advance, whatever their source of random bits.
     for source in (np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64):
         drawn, again = (
             sampler.set_params(random_state=np.random.Generator(source(1))).fit(X).indices_
@@ -121,7 +121,7 @@ def test_a_bad_number_of_landmarks_is_refused(sampler, bad, X):
 @pytest.mark.parametrize("columns", [4, 80])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_copies_are_never_landmarks_twice(sampler, columns, dtype, rng):
-    """Nor are points that differ in the sign of a zero."""
+    """Points that differ in the sign of a zero are duplicates, too."""
     distinct = rng.normal(size=(12, columns)).astype(dtype)
     distinct[:, 1:] += 1e4
     distinct[0, 0] = 0
@@ -137,7 +137,7 @@ def test_copies_are_never_landmarks_twice(sampler, columns, dtype, rng):
 
 
 def test_rare_points_are_found():
-    """All but three points coincide: a sample of the points alone would miss the others."""
+    """All but three points coincide: a sample of the points would miss the others."""
     X = np.zeros((30_000, 2))
     X[[7, 11_000, 29_000]] = [[1, 0], [0, 1], [3, 3]]
     sampler = tp.RPCholesky(4, bandwidth=1.0, random_state=0).fit(X)
@@ -149,8 +149,8 @@ def test_rare_points_are_found():
 @each
 @pytest.mark.parametrize("columns", [3, 40])
 def test_same_landmarks_with_any_number_of_threads(sampler, columns, rng, monkeypatch):
-    """Threads of ours and of BLAS; with enough points for several blocks."""
-    # So little work would not be shared otherwise.
+    """With enough points for several blocks, and with the library's and BLAS threads."""
+    # Otherwise, so little work would not be shared.
     monkeypatch.setattr(farthest, "_COORDINATES", 1)
     n = 300 if isinstance(sampler, tp.ExactDPP) else 6000
     X = rng.normal(size=(n, columns)).astype(np.float32)

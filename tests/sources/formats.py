@@ -1,4 +1,4 @@
-"""Every format, written by its own library, and every object that points are read from."""
+"""All formats, written by their own libraries, and all objects that points are read from."""
 
 import gzip
 from collections.abc import Callable, Iterator
@@ -99,7 +99,7 @@ def save_gzip(path: Path, X: np.ndarray) -> None:
     path.write_bytes(gzip.compress(text(X, ",", True).encode()))
 
 
-# File name and how it is written.
+# File names, and functions that write the files.
 PATHS: dict[str, Callable[[Path, np.ndarray], None]] = {
     "points.npy": np.save,
     "points.npz": save_npz,
@@ -146,7 +146,7 @@ def _arrow_dataset(folder: Path, X: np.ndarray) -> Any:
 
 
 def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
-    """What an AnnData object looks like to a reader and to `fit_anndata`."""
+    """Return an object like AnnData, as readers and `fit_anndata` see it."""
     if obsm is None:
         obsm = {"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])}
     return SimpleNamespace(
@@ -159,7 +159,7 @@ def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
     )
 
 
-# From a folder and the points.
+# Functions of a folder and the points.
 OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
     "ndarray": lambda _, X: X,
     "fortran": lambda _, X: np.asfortranarray(X),
@@ -191,7 +191,7 @@ NAMED |= {"table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"}
 
 @contextmanager
 def held(name: str, folder: Path, X: np.ndarray) -> Iterator[Any]:
-    """Points in a file or an object, by any of the names above."""
+    """Return the points in a file or object, by any of the names above."""
     if name not in OBJECTS:
         (PATHS | TEXTS)[name](folder / name, X)
         yield folder / name

@@ -1,4 +1,4 @@
-"""Models applied to all rows; written files are there as a whole or not at all."""
+"""Application of models to all rows; output files are complete or absent."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ X = np.arange(3000.0).reshape(1000, 3)
 
 
 def write(path, points=X, during=lambda: None, *, replace=True, names=None, n_rows=None, rows=500):
-    """Write in any format, in blocks; after the first of them, something happens."""
+    """Write in any format, in blocks; call `during` after the first."""
     shape = (len(points) if n_rows is None else n_rows, points.shape[1])
     with open_output(Output(path, replace, names), shape, points.dtype) as writer:
         writer.write(points[:rows])
@@ -61,7 +61,7 @@ def test_file_systems_without_hard_links(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("old", [False, True])
 def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
-    """And what it left behind is neither used nor removed by the next one."""
+    """The next run neither uses nor removes the temporary file."""
     if old:
         write(tmp_path / name, X + 1)
     pid = os.fork()
@@ -83,7 +83,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
 
 @pytest.mark.skipif(os.name != "posix", reason="links need privileges on Windows")
 def test_planted_files_are_not_used(tmp_path, monkeypatch):
-    """Whoever can create files in the folder cannot predict the name."""
+    """Others who can create files in the folder cannot predict the name."""
     elsewhere = tmp_path / "elsewhere"
     names = iter(["guessed", "free"])
     monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
@@ -99,7 +99,7 @@ def test_planted_files_are_not_used(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="only POSIX has sticky folders")
 def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, monkeypatch):
-    """It could lead to any file that we can write; links of our own are followed."""
+    """Such a link could lead to any file that we can write; our own links are followed."""
     elsewhere = tmp_path / "elsewhere.npy"
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -177,7 +177,7 @@ def test_read_back_whatever_the_blocks(tmp_path, points, name, dtype, monkeypatc
         write(tmp_path / name, Y, rows=rows)
         assert os.listdir(tmp_path) == [name]
         found = read(tmp_path / name)
-        # Text has no types: it is read as float64, and has the digits to become float32 again.
+        # Text is read as float64, with enough digits to become float32 again.
         assert found.dtype == (np.float64 if name.endswith(".csv") else dtype)
         np.testing.assert_array_equal(found.astype(dtype), Y, strict=True)
         first = (tmp_path / name).read_bytes() if first is None else first
@@ -307,7 +307,7 @@ def test_nothing_is_written_over_what_is_read(tmp_path, points, columns):
             emb.fit_transform(tmp_path / "points.npy", out=tmp_path / out)
     with pytest.raises(TypeError, match="out must be a path, got ndarray"):
         emb.fit_transform(tmp_path / "points.npy", out=points)
-    # It is refused before the fit.
+    # The output is refused before the fit.
     assert not hasattr(emb, "landmark_embedding_")
     np.testing.assert_array_equal(np.load(tmp_path / "points.npy"), points)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")

@@ -1,4 +1,4 @@
-"""Dask collections: rows in one pass, lazy coordinates, every scheduler, workers that are lost."""
+"""Dask collections: rows in one pass, lazy coordinates, all schedulers, lost workers."""
 
 import os
 import signal
@@ -126,7 +126,7 @@ def test_unknown_chunks_are_counted_in_a_pass_of_its_own(points):
     assert said[0].filename == __file__
     assert n == (points[:, 0] > 0).sum()
     assert len(counted.reads) == 4
-    # They are counted once, with one warning.
+    # Rows are counted once, with one warning.
     matched = source.matching(source.columns)
     np.testing.assert_array_equal(matched.take(None), points[points[:, 0] > 0])
     assert len(counted.reads) == 8
@@ -163,7 +163,7 @@ def test_to_a_file(tmp_path, points, columns, name, monkeypatch):
 
 
 def changed(X, change, **options):
-    """Partitions that are not what they declare."""
+    """Return partitions that differ from their metadata."""
     return parted(X).map_blocks(change, dtype=float, meta=np.empty((0, 3)), **options)
 
 
@@ -237,7 +237,7 @@ def test_collections_that_are_refused_at_once(made, error, message, points):
 
 @pytest.fixture
 def workers():
-    """Two processes, which answer on this machine only."""
+    """Start two processes that are reachable from this machine only."""
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
@@ -248,7 +248,7 @@ def workers():
 
 
 class LargeModel(Model):
-    """More bytes than go into a graph."""
+    """A model that is too large for a graph."""
 
     def __init__(self, columns):
         super().__init__(columns)
@@ -262,7 +262,7 @@ class LargeModel(Model):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 def test_workers_that_are_lost(workers, points, columns, tmp_path):
-    """One after the other, while coordinates are computed: Dask computes the rest again."""
+    """Workers are lost one after the other during the computation; Dask recomputes their tasks."""
     import time
 
     def slowly(block):
@@ -295,6 +295,6 @@ def test_workers_that_are_lost(workers, points, columns, tmp_path):
     np.testing.assert_array_equal(open_source(X).take(ROWS), points[ROWS])
     lazy, _ = slow.map(LargeModel(columns))
     assert len(cloudpickle.dumps(lazy.__dask_graph__())) < 2**20
-    # Also if both workers that had the model are lost.
+    # Even if both workers that had the model are lost.
     both = list(workers.run(os.getpid).values())
     np.testing.assert_array_equal(killing(both, lazy.compute), expected + (2.0**20 - 1))

@@ -1,4 +1,4 @@
-"""Every format as a file and as an object: what is read is what was written."""
+"""All formats as files and as objects: the data read is the data written."""
 
 import h5py
 import numpy as np
@@ -42,7 +42,7 @@ def check_source(source: Source, X: np.ndarray) -> None:
 
 
 def check_columns(thing, X: np.ndarray, named: bool) -> None:
-    """Columns are chosen by number, and by name where they have names."""
+    """Choose columns by number, and by name if they have names."""
     assert open_source(thing).columns.names == (tuple(names(X)) if named else None)
     source = open_source(thing, columns=np.array([3, 0]))
     check_source(source, X[:, [3, 0]])
@@ -108,7 +108,7 @@ def test_columns_of_several_types():
 
 
 def test_array_without_reading(tmp_path, points):
-    """An array is handed on only where nothing has to be read or converted."""
+    """An array is returned only if nothing has to be read or converted."""
     assert open_source(points).array() is points
     assert open_source(points).take(None) is points
     np.save(tmp_path / "a.npy", points)
@@ -185,7 +185,7 @@ def test_sparse_points_stay_sparse(tmp_path, rng, form):
 
 
 def test_the_fit_decides_whether_points_are_sparse_and_how_precise(rng):
-    """Never the batch: one row may be full."""
+    """The batch does not: a single row may be full."""
     X = wide(rng)
     fitted = open_source(X).columns
     matched = open_source(X.toarray()).matching(fitted)

@@ -1,4 +1,4 @@
-"""Frames and annotated data: in and out as people of each field expect."""
+"""Data frames and annotated data as input and output."""
 
 from types import SimpleNamespace
 
@@ -54,13 +54,13 @@ def test_labeled_arrays_are_points(X, emb):
     np.testing.assert_array_equal(out, clone(emb).fit_transform(X))
     framed = emb.set_output(transform="pandas").transform(array)
     assert framed.columns.tolist() == ["laplacianeigenmaps0", "laplacianeigenmaps1"]
-    # Numbers along the columns are no names.
+    # Numbers of columns are no names.
     emb.fit(xr.DataArray(X, dims=("x", "y"), coords={"y": [1.5, 2.5, 3.5]}))
     assert not hasattr(emb, "feature_names_in_")
 
 
 def make(X, **obsm):
-    """Cells in columns with the names of genes, as an AnnData object has them."""
+    """Make an object with cells in rows and named genes in columns, like AnnData."""
     return formats.annotated(X, obsm)
 
 
@@ -87,7 +87,7 @@ def test_annotated_data_by_other_names(X):
     assert adata.obsm["X_map"].shape == (120, 2)
     assert adata.uns["map"]["params"]["method"] == "LandmarkMap"
     assert "connectivities" not in adata.uns["map"]
-    # Without principal components it is X, whose columns are genes.
+    # Without principal components, X is used, whose columns are genes.
     emb = tp.fit_anndata(adata, tp.Isomap(landmarks=40, random_state=0))
     assert emb.feature_names_in_.tolist() == NAMES
     assert adata.uns["trigpoint"]["params"]["use_rep"] == "X"

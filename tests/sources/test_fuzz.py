@@ -1,6 +1,6 @@
-"""Damaged files of every format are read, or refused with an error that names the file.
+"""Damaged files of all formats are read, or refused with an error that names the file.
 
-``EXECUTIONS`` and ``SEED`` in the environment make a longer run of it, or another one.
+Set ``EXECUTIONS`` and ``SEED`` in the environment for a longer or different run.
 """
 
 import os
@@ -37,7 +37,7 @@ def fitted(estimator, **options):
         return estimator(landmarks=8, random_state=0, **options).fit(roll).save
 
 
-# Writers of a small file, by format.
+# Functions that write a small file, by format.
 SEEDS = {
     "npy": [
         lambda path: np.save(path, X),
@@ -63,7 +63,7 @@ PIECES = (b"\n", b",", b'"', b"\x00", b"\xff", b"nan", b"1e999", b"-1", b"[", b"
 
 
 def damaged(content, rng):
-    """Change a file in one to four places, as disks, networks and attackers do it."""
+    """Change a file in one to four places."""
     data = bytearray(content)
     for _ in range(int(rng.integers(1, 5))):
         at, size = int(rng.integers(len(data) + 1)), int(rng.integers(1, 17))
@@ -101,7 +101,7 @@ def read(path):
 
 
 def outcome(path):
-    """Whether a file was read or refused; other errors are those of a test that fails."""
+    """Return whether a file was read or refused; other errors fail the test."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -110,13 +110,13 @@ def outcome(path):
         named = path.name in str(error)
     else:
         return "read"
-    # Of a model, it may be a parameter that is named.
+    # The error about a model may name a parameter.
     assert named or path.suffix == ".trig"
     return "refused"
 
 
 def contents(kind, folder):
-    """Contents of small files of a format."""
+    """Return the contents of small files of a format."""
     path, found = folder / f"seed.{kind}", []
     for save in SEEDS[kind]:
         save(path)
@@ -130,10 +130,10 @@ def test_damaged_files_are_read_or_refused_by_name(kind, tmp_path):
     files = contents(kind, tmp_path)
     path = tmp_path / f"a.{kind}"
     path.write_bytes(files[0])
-    # Otherwise damaging it shows little.
+    # Otherwise, damage has little effect.
     assert outcome(path) == "read"
     outcomes = []
-    # HDF5 takes longer.
+    # HDF5 is slower.
     for number in range(EXECUTIONS // 5 if kind.startswith("h5") else EXECUTIONS):
         rng = np.random.default_rng([SEED, list(SEEDS).index(kind), number])
         path.unlink()

@@ -1,4 +1,4 @@
-"""What cannot be read is refused by name; damaged files never end in a traceback."""
+"""Invalid input is refused by name; damaged files never cause a traceback."""
 
 import gzip
 import zipfile
@@ -160,7 +160,7 @@ def test_rows_are_named():
         open_source(X).take(None)
     with pytest.raises(ValueError, match=r"rows 1, 2, 3, 4, 5 and 94 more"):
         open_source(np.full((100, 2), np.inf)).take(None)
-    # These are finite, and their sum is not.
+    # These values are finite, but their sum is not.
     with pytest.raises(ValueError, match=r"X has values up to 1e\+308"):
         open_source(np.full((4, 4), 1e308)).take(None)
 
@@ -215,7 +215,7 @@ def test_folders_of_parquet_that_do_not_match(tmp_path):
 
 
 def test_forged_headers(tmp_path):
-    """They ask for no more memory than the file has."""
+    """The headers must not lead to more memory than the size of the file."""
     for shape in ("(9999999999999, 3)", "(4000000000000, 3000000000)", "(-4, -3)", "'x'"):
         text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
         text += b" " * (-(len(text) + 11) % 64) + b"\n"

@@ -180,7 +180,7 @@ ROWS = [4, 0, 3]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder to name files in."""
+    """Return a folder for files."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -267,7 +267,7 @@ def test_refused_in_our_own_words(folder):
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    """A table of numbers among text, dates and categories."""
+    """Return a table of numbers with text, dates and categories."""
     return pd.DataFrame(
         {
             "id": ["007", "b, c", 'say "d"', "ü", "e#"],
