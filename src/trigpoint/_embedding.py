@@ -18,14 +18,14 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.extensions import warn_of_far
+from trigpoint._extension.extensions import extend, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
 from trigpoint._numerics.blocks import Run, reporter, thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
-from trigpoint._sources import Output, Source, check_output, open_source
+from trigpoint._sources import Output, Source, check_output
 from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -95,14 +95,17 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
-        source = validated(self, X, reset=True)
+        source = validated(self, X, reset=True, space=space)
         if source.columns.sparse and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
-        source = weighted(source.under(space), sample_weight, y)
         run = Run(self.random_state, self.n_jobs, self.verbose)
+        space.report = run.report
+        source = weighted(source.under(space), sample_weight, y)
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
         pool = pool_for(wanted, source, space, run.rng, default=default, per_landmark=per_landmark)
+        # The callback is not part of the model.
+        del space.report
         run.done("reading")
         pool = self._reduced(pool, run)
         landmarks = draw_landmarks(wanted, pool, run, default)
@@ -150,14 +153,14 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         check_is_fitted(self)
         if out is not None:
             check_output(out, X)
-        source = validated(self, X, reset=False).matching(self.model_.columns)
+        source = self._opened(X)
         if out is not None:
             output = out if isinstance(out, Output) else Output(out)
             out = replace(output, names=tuple(self.get_feature_names_out()))
         result, n_far = source.map(
             self.model_,
             out=out,
-            n_threads=thread_count(self.n_jobs),
+            n_threads=self.model_.threads(self.n_jobs),
             report=reporter(self.verbose),
             device=device,
         )
@@ -198,6 +201,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             # The landmark of a row is at distance 0, where `transform` returns its coordinates.
             found = source.returned(self.landmark_embedding_[groups])
         return self.transform(X, out=out) if found is None else found
+
+    def _opened(self, X: Any) -> Source:
+        """Open rows to transform with the fitted model."""
+        source = validated(self, X, reset=False, space=self.model_.space)
+        return source.matching(self.model_.columns)
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         """Return which landmarks to draw, or `ALL`."""
@@ -332,7 +340,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             check_path(path, remedy)
         source = None
         if X is not None:
-            source = validated(self, X, reset=False).matching(self.model_.columns)
+            source = self._opened(X)
         return write_report(self._subject(), path, source, color=color, **options)
 
     def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
@@ -357,21 +365,19 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         check_is_fitted(self)
         if sample is not None:
             sample = check_count("sample", sample, low=LEAST_SAMPLE)
-        source = validated(self, X, reset=False).matching(self.model_.columns)
+        source = self._opened(X)
         n, d = source.shape
         size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
         rows = source.draw(size, as_generator(random_state))
         order = np.argsort(rows)
         # Restore the random order, because the first rows are the queries.
         raw = source.take(rows[order])[np.argsort(order)]
-        points = self.model_.space(raw, rows)
-        points = points.toarray() if isinstance(points, csr_array) else points
+        mapped = self.model_.space(raw, rows)
+        points = mapped.toarray() if isinstance(mapped, csr_array) else mapped
         n_threads = thread_count(self.n_jobs)
-        read = open_source(raw)
-        read.columns = source.columns
-        coordinates, n_far = read.map(self.model_, n_threads=n_threads)
-        if n_far:
-            warn_of_far(n_far, size)
+        coordinates, far = extend(self.model_.extension, mapped, n_threads)
+        if far.any():
+            warn_of_far(int(far.sum()), size)
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
         return self.quality_
 

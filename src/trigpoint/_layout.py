@@ -84,12 +84,13 @@ def affinities(
     neighbors: np.ndarray,
     perplexity: float,
     n_threads: int = 1,
+    distances: np.ndarray | None = None,
 ) -> csr_array:
     """Return symmetric affinities between landmarks (k, d), with sum 1.
 
     `masses` (k,) are the numbers of points that landmarks represent, and `neighbors` (k, m) other
-    landmarks near each. The perplexity is the effective number of neighbors, capped at half of m:
-    equal affinities would not separate any.
+    landmarks near each, whose `distances` (k, m) are Euclidean if not given. The perplexity is the
+    effective number of neighbors, capped at half of m: equal affinities would not separate any.
     """
     from trigpoint._kernels.cell_search import squares_of_pairs
     from trigpoint._kernels.forces import calibrate
@@ -100,7 +101,10 @@ def affinities(
 
     def fill(part: slice) -> None:
         squares = np.empty((part.stop - part.start, m))
-        squares_of_pairs(points, neighbors, part.start, part.stop, squares)
+        if distances is None:
+            squares_of_pairs(points, neighbors, part.start, part.stop, squares)
+        else:
+            np.square(distances[part], out=squares)
         calibrate(squares, perplexity, shares[part])
 
     for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):

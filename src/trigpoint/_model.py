@@ -10,6 +10,7 @@ import numpy as np
 from trigpoint._common.records import Extension
 from trigpoint._extension.extensions import rows_at_once
 from trigpoint._neighbors.sparse import Points
+from trigpoint._numerics.blocks import thread_count
 from trigpoint._spaces import Space
 
 # Larger blocks would not be faster, and progress would be reported less often.
@@ -34,7 +35,11 @@ class Model:
     @cached_property
     def step(self) -> int:
         """Best number of rows to transform at once."""
-        return min(rows_at_once(self.extension), _MOST_ROWS)
+        return min(rows_at_once(self.extension), self.space.most_at_once or _MOST_ROWS)
+
+    def threads(self, n_jobs: Any) -> int:
+        """Return the number of threads; a function of the user may not allow several."""
+        return thread_count(n_jobs) if self.space.most_at_once is None else 1
 
     def __call__(self, block: Points, rows: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (b, l) of a block of rows, and which rows are far from all landmarks.

@@ -21,7 +21,7 @@ from trigpoint._numerics.projection import (
     principal_projection,
     projected_there,
 )
-from trigpoint._spaces import Euclidean, Space
+from trigpoint._spaces import Euclidean, PairDistances, Space
 
 # Number of rows of a pool, as a minimum and per landmark. With 64 rows per landmark, results are
 # measurably as good as with all rows; with 16, nearly so. See docs/design/decisions.md.
@@ -66,6 +66,8 @@ class Pool:
         # of being in the pool; or weights of the points, if every row is in the pool once.
         self.weights: np.ndarray | None = None
         self.masses: np.ndarray | None = None
+        # Distances between rows of the pool, if those of `points` approximate them.
+        self.exact: PairDistances | None = None
         # Fitted map from rows as read to `points`, and number of columns of the rows as read.
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
@@ -305,8 +307,8 @@ def draw_pool(
         copies, counted = copies_of(weights)
         total = round(copies.sum())
     if size is None:
-        held = 1 if isinstance(space, Euclidean) else 2
-        size = pool_size(total, k, held * columns.count * columns.dtype.itemsize, per_landmark)
+        size = pool_size(total, k, space.row_bytes(columns), per_landmark)
+        size = min(size, space.most_pooled or size)
     size = min(total, size)
     if weights is not None:
         rows = repeated_rows(copies, size, rng)
@@ -316,7 +318,9 @@ def draw_pool(
         rows = np.sort(source.draw(size, rng))
     if rows is not None and include is not None:
         rows = np.sort(np.concatenate([rows, np.setdiff1d(include, rows)]))
-    pool = Pool(source.pooled(space, rows), n, rows, space, columns.count)
+    points, exact = source.pooled(space, rows)
+    pool = Pool(points, n, rows, space, columns.count)
+    pool.exact = exact
     if weights is not None:
         pool.counted = counted
         pool.weights = np.maximum(weights[rows], weights.sum() / size)
@@ -330,9 +334,10 @@ def all_rows(source: Any, space: Space, rng: np.random.Generator) -> Pool:
         return draw_pool(source, space, source.n, rng, size=source.n)
     # Fit the space to rows in proportion to their weights.
     draw_pool(source, space, 1, rng)
-    points = space(source.take(rows), 0 if rows is None else rows)
+    raw = source.take(rows)
+    points = space(raw, 0 if rows is None else rows)
     pool = Pool(points, source.n, rows, space, source.columns.count)
-    pool.masses = masses
+    pool.masses, pool.exact = masses, space.exact(raw)
     return pool
 
 

@@ -17,8 +17,8 @@ from trigpoint._extension.extensions import extend
 from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import Pool
 from trigpoint._samplers.choice import draw_landmarks
-from trigpoint._sources import Source, open_source
-from trigpoint._sources.opening import open_table
+from trigpoint._sources import Source
+from trigpoint._sources.opening import opened
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
@@ -92,7 +92,7 @@ def compare_methods(
     why = "methods are compared for visualization"
     n_components = check_count("n_components", n_components, high=_MOST_COMPONENTS, why=why)
     space = space_for(metric)
-    source = (open_table if space.takes_gaps else open_source)(X).under(space)
+    source = opened(X, space)
     n = source.n
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
@@ -154,7 +154,8 @@ def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, 
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
     rows = np.sort(source.draw(min(COMPARED_ROWS, affordable), run.rng))
     raw = source.take(rows)
-    check_magnitude(raw, source.name)
+    if source.columns.holds == "numbers":
+        check_magnitude(raw, source.name)
     points = space.fit(raw)(raw, rows)
     if distinct_rows(points, 1) is not None:
         raise ParameterValueError(

@@ -33,13 +33,14 @@ from trigpoint._layout import (
 )
 from trigpoint._model import Model
 from trigpoint._neighbors.cells import neighbors_of_all
+from trigpoint._neighbors.refined import refined_neighbors
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._numerics.projection import projected, restored
 from trigpoint._pool import DevicePool, Pool
 from trigpoint._samplers.choice import ALL, ALL_THERE
 from trigpoint._sources import Source
-from trigpoint._spaces import Space
+from trigpoint._spaces import PairDistances, Space
 
 # By default, all rows are laid out if there are at most this many rows and bytes.
 _MOST_ROWS = 400_000
@@ -55,6 +56,9 @@ _THERE_COPIES = 4
 _COUNTED = 10
 _SHARED = 2
 _SHARE = 2 / 3
+
+# Candidates per neighbor, for distances that Euclidean rows only approximate.
+_CANDIDATES = 2
 
 # With more columns, landmarks are drawn and new points compared in this many principal components.
 _MOST_COLUMNS = 50
@@ -189,7 +193,7 @@ class LandmarkMap(Embedding):
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         self._check_init(source.n)
-        rows_bytes = source.columns.count * source.dtype.itemsize
+        rows_bytes = space.width(source.columns.count) * source.dtype.itemsize
         if source.columns.sparse:
             _, block = next(iter(source.blocks()))
             assert isinstance(block, csr_array)
@@ -283,10 +287,14 @@ class LandmarkMap(Embedding):
             places = pool.places(np.asarray(landmarks.indices))
             points = pool.full if k == len(pool.full) else pool.full[places]
             searched = points if points.shape[1] <= SEARCHED else searched
-        m = min(REACH * count, k - 1)
-        neighbors = neighbors_of_all(searched, m, run.rng, run.n_threads)
+        m, distances = min(REACH * count, k - 1), None
+        more = m if pool.exact is None else min(_CANDIDATES * m, k - 1)
+        neighbors = neighbors_of_all(searched, more, run.rng, run.n_threads)
+        if pool.exact is not None:
+            exact = partial(_among, pool.exact, pool.places(np.asarray(landmarks.indices)))
+            neighbors, distances = refined_neighbors(neighbors, m, exact, run.n_threads)
         run.done("neighbors")
-        return affinities(points, landmarks.masses, neighbors, count, run.n_threads)
+        return affinities(points, landmarks.masses, neighbors, count, run.n_threads, distances)
 
     def _from_sample(
         self, pool: Pool, inside: np.ndarray, run: Run
@@ -358,6 +366,17 @@ class LandmarkMap(Embedding):
             spectrum=replace(fit.spectrum, coordinates=fit.spectrum.coordinates[rows]),
             landmark_coordinates=fit.landmark_coordinates[rows],
         )
+
+
+def _among(
+    exact: PairDistances, rows: np.ndarray, first: int, others: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill `out` with exact distances between landmarks, which are some `rows` of the pool."""
+    if rows[-1] == len(rows) - 1:
+        exact(first, others, out)
+        return
+    for place in range(len(others)):
+        exact(int(rows[first + place]), rows[others[place : place + 1]], out[place : place + 1])
 
 
 def _projection(extras: dict[str, np.ndarray]) -> tuple[Projection | None, float]:

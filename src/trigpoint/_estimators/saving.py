@@ -25,7 +25,7 @@ from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._graphs import GRAPHS
 from trigpoint._model import Model
 from trigpoint._sources import Columns
-from trigpoint._spaces import SPACES, Space, UserSpace
+from trigpoint._spaces import SPACES, Space, space_for
 
 FORMAT, FORMAT_VERSION = "trigpoint", 3
 
@@ -78,6 +78,8 @@ def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
             "sparse": model.columns.sparse,
             "kinds": model.columns.kinds and [astuple(kind) for kind in model.columns.kinds],
             "missing": model.columns.missing,
+            "holds": model.columns.holds,
+            "chosen": model.columns.chosen,
         },
         "trigpoint": version("trigpoint"),
     }
@@ -147,7 +149,7 @@ def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
 
 
-def _given_metric(name: str, metric: Any) -> UserSpace | None:
+def _given_metric(name: str, metric: Any) -> Space | None:
     """Check that a metric is passed if, and only if, the model was fitted with a custom one."""
     if name in SPACES:
         if metric is not None:
@@ -161,8 +163,8 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
             "pass an object of that name as metric",
             "metric",
         )
-    space = UserSpace(metric)
-    if space.name != name:
+    space = space_for(metric)
+    if not space.is_given or space.name != name:
         raise ParameterValueError(
             f"metric is named {space.name!r} and the model was fitted with {name!r}: pass that one",
             "metric",
@@ -171,7 +173,7 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
 
 
 def _restored(
-    described: dict[str, Any], arrays: dict[str, np.ndarray], given: UserSpace | None
+    described: dict[str, Any], arrays: dict[str, np.ndarray], given: Space | None
 ) -> Embedding:
     """Build an estimator from the description and arrays of a file."""
     kind = _estimators()[described["estimator"]]
@@ -183,7 +185,7 @@ def _restored(
     require(given is not None or n_euclidean == space.width(columns.count), "landmarks")
     estimator = kind(**_parameters(described["parameters"], arrays))
     if given is not None:
-        estimator.metric = given.given
+        estimator.metric = given.given  # type: ignore[attr-defined]
     estimator._check_parameters()
     extended_by = described["extension"]
     require(extended_by in estimator._extensions, "extension")
@@ -214,7 +216,12 @@ def _columns(described: dict[str, Any]) -> Columns:
     require(kinds is None or names == tuple(kind.name for kind in kinds), "columns")
     missing = described.get("missing", "error")
     require(missing in ("error", "median", "drop", "mark"), "columns")
-    return Columns(names, count, dtype, bool(described["sparse"]), kinds, missing)
+    holds, chosen = described["holds"], described["chosen"]
+    require(holds in ("numbers", "bits", "objects"), "columns")
+    if chosen is not None:
+        chosen = tuple(check_count("columns", number, low=0, high=count - 1) for number in chosen)
+    sparse = bool(described["sparse"])
+    return Columns(names, count, dtype, sparse, kinds, missing, holds, chosen)
 
 
 def _kind(
@@ -231,15 +238,11 @@ def _kind(
 
 
 def _space(
-    name: str, arrays: dict[str, np.ndarray], columns: Columns, given: UserSpace | None
+    name: str, arrays: dict[str, np.ndarray], columns: Columns, given: Space | None
 ) -> Space:
     own = under(arrays, _SPACE)
     require(all(bool(np.isfinite(values).all()) for values in own.values()), "metric")
-    if given is not None:
-        if own and hasattr(given.given, "from_arrays"):
-            given.given = given.given.from_arrays(own)
-        return given
-    space = SPACES[name].from_arrays(own, columns.count)
+    space = (SPACES[name]() if given is None else given).restored(own, columns.count)
     space.describe(columns)
     return space
 

@@ -10,8 +10,7 @@ from trigpoint._common.errors import ParameterError
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
-from trigpoint._sources import open_source
-from trigpoint._sources.opening import open_table, weighted
+from trigpoint._sources.opening import opened, weighted
 from trigpoint._spaces import space_for
 
 
@@ -79,7 +78,8 @@ def select(
     True
     """
     run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
-    source = (open_table if space.takes_gaps else open_source)(X).under(space)
+    space.report = run.report
+    source = opened(X, space)
     source = weighted(source, sample_weight)
     try:
         pool = pool_for(sampler, source, space, run.rng)

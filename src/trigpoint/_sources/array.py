@@ -46,7 +46,8 @@ class ArraySource(Source):
         """Return the array itself, unless it must be converted first."""
         X, flags = self._X, self._X.flags
         as_needed = X.dtype == self.dtype and flags.c_contiguous and flags.aligned
-        return X if as_needed and self._chosen is None and not self.columns.sparse else None
+        is_whole = self._chosen is None and self.columns.chosen is None
+        return X if as_needed and is_whole and not self.columns.sparse else None
 
     def returned(self, coordinates: np.ndarray) -> np.ndarray:
         return coordinates
@@ -60,8 +61,16 @@ class ArraySource(Source):
                 f"{self.name} was truncated after it was opened: do not change it while it is "
                 "being read"
             )
-        some = self._X if rows is None else self._X[rows]
-        return some if self._chosen is None else some[:, self._chosen]
+        numbers = self._chosen
+        if self.columns.chosen is not None:
+            chosen = np.array(self.columns.chosen)
+            numbers = chosen if numbers is None else numbers[chosen]
+        if numbers is None:
+            return self._X if rows is None else self._X[rows]
+        if isinstance(rows, np.ndarray):
+            # Read only what is needed, which may be little of a memory map.
+            return self._X[rows[:, None], numbers]
+        return self._X[slice(None) if rows is None else rows, numbers]
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, np.ndarray]]:
         return self._parts(block_rows(self._row_bytes))

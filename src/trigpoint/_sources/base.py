@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, thread_map
 from trigpoint._sources.choosing import choose_columns, listed_names
+from trigpoint._sources.problems import refuse_distance_matrix
 from trigpoint._sources.writers import Output, open_output
 
 # Errors raised by readers for files that were truncated, damaged or deleted after opening.
@@ -47,6 +48,10 @@ class Columns:
     # values: "error", "median", "drop", or "mark" if the space replaces them.
     kinds: tuple[ColumnKind, ...] | None = None
     missing: str = "error"
+    # What blocks hold: "numbers", "bits" (packed in uint8; `count` is the number of bits) or
+    # "objects" (1-D arrays of any objects; `count` is 1).
+    holds: str = "numbers"
+    chosen: tuple[int, ...] | None = None  # Numbers of the columns that blocks hold, if not all.
 
 
 class Source(ABC):
@@ -71,6 +76,8 @@ class Source(ABC):
     # type and memory order. This class converts and checks the values.
 
     path: Path | None = None  # The file or folder that is read.
+
+    takes_bits = True  # Whether the rows may be packed bits.
 
     # PyTorch device of the rows, if they can be fitted there.
     device: Any = None
@@ -125,8 +132,24 @@ class Source(ABC):
 
     def under(self, space: Any) -> "Source":
         """Return this source as a space takes it, and describe the columns to the space."""
+        if self.columns.holds not in space.takes:
+            remedy = "choose metric='jaccard' or 'hamming', or unpack them with np.unpackbits"
+            if self.columns.holds == "objects":
+                remedy = "pass a function as metric, which returns the distance of two objects"
+            raise ParameterValueError(
+                f"metric={space.name!r} does not take {self.columns.holds}: {remedy}", "metric"
+            )
         space.describe(self.columns)
-        return self
+        read: Source = space.reading(self)
+        if read is self:
+            refuse_distance_matrix(self)
+        return read
+
+    def choosing(self, numbers: np.ndarray) -> "Source":
+        """Return this source, reading only the columns with some ascending numbers."""
+        found = copy(self)
+        found.columns = replace(self.columns, chosen=tuple(numbers.tolist()))
+        return found
 
     def array(self) -> np.ndarray | None:
         """Return all points as an array or memory map, with values unchecked.
@@ -135,10 +158,11 @@ class Source(ABC):
         """
         return None
 
-    def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
+    def pooled(self, space: Any, rows: np.ndarray | None) -> tuple[Points, Any]:
         """Fit a space on the given rows, or all if None, and return them, mapped by it.
 
-        Rows are ascending; those of a weight may be repeated.
+        Rows are ascending; those of a weight may be repeated. The second value is what
+        `Space.exact` returns for the rows.
         """
         if rows is None or self.weights is None:
             raw = self.take(rows)
@@ -147,7 +171,7 @@ class Source(ABC):
             distinct, places = np.unique(rows, return_inverse=True)
             raw = self.take(distinct)[places]
         found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
-        return found
+        return found, space.exact(raw)
 
     def returned(self, coordinates: np.ndarray) -> Any:
         """Return coordinates of all rows as `map` returns them; ``None`` to compute them again."""
@@ -166,7 +190,8 @@ class Source(ABC):
         """
         numbers = 0 if rows is None else rows
         points = checked(self._taken(rows), self.columns, self.name, numbers)
-        if rows is None or len(rows) >= _SCALE_ROWS:
+        is_scale_known = self.columns.holds == "numbers" and self.columns.chosen is None
+        if is_scale_known and (rows is None or len(rows) >= _SCALE_ROWS):
             check_magnitude(points, self.name)
         return points
 
@@ -182,6 +207,12 @@ class Source(ABC):
             raise ParameterValueError(
                 f"{self.name} has {own.count} features, but the model is expecting "
                 f"{columns.count} features as input: pass the same columns",
+                "X",
+            )
+        if own.holds != columns.holds:
+            raise ParameterValueError(
+                f"{self.name} holds {own.holds}, and the model was fitted on {columns.holds}: pass "
+                f"{columns.holds}; tp.open_source(X, bits=...) opens packed bits",
                 "X",
             )
         if own.names and columns.names and own.names != columns.names:
@@ -280,8 +311,11 @@ class Source(ABC):
     def _taken(self, rows: np.ndarray | None) -> Any:
         """Return the given rows, or all if None, with any type and memory order."""
         n = self.n if rows is None else len(rows)
-        result = np.empty((0 if self.columns.sparse else n, self.columns.count), self.dtype)
-        found, done = [], 0
+        is_listed = self.columns.sparse or self.columns.holds != "numbers"
+        width = self.columns.count if self.columns.chosen is None else len(self.columns.chosen)
+        result = np.empty((0 if is_listed else n, width), self.dtype)
+        found: list[Any] = []
+        done = 0
         for first, piece in self._walk(rows):
             numbers: Any = first
             if rows is not None:
@@ -290,16 +324,18 @@ class Source(ABC):
                     continue
                 piece = self._cut(piece, numbers - first)
             values = self._values(piece, numbers)
-            if self.columns.sparse:
-                found.append(csr_array(values))
+            if is_listed:
+                found.append(csr_array(values) if self.columns.sparse else values)
             else:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    dense = as_dense(values)
+                    dense = _narrow(as_dense(values), self.columns)
                     result[done : done + len(dense)] = dense
             done += values.shape[0]
         if done != n:
             raise DamagedFileError(f"{self.name} has only {done} of {n} requested rows")
-        return csr_array(vstack(found)) if found else result
+        if found:
+            return csr_array(vstack(found)) if self.columns.sparse else np.concatenate(found)
+        return result
 
     @abstractmethod
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
@@ -389,6 +425,20 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
 
     `rows` is the number of the first row, or an array with the numbers of all rows.
     """
+    if columns.holds == "objects":
+        return np.asarray(values)
+    if columns.holds == "bits":
+        if values.dtype != np.uint8:
+            raise ParameterValueError(
+                f"{name} holds {values.dtype}: packed bits have the type uint8, as from "
+                "np.packbits(X, axis=1)",
+                "X",
+            )
+        return np.ascontiguousarray(values)
+    names = columns.names
+    if columns.chosen is not None:
+        values = _narrow(values, columns)
+        names = tuple(str(number if names is None else names[number]) for number in columns.chosen)
     # Values may overflow if they are float64 but the model was fitted on float32.
     block: Any
     with np.errstate(over="ignore", invalid="ignore"):
@@ -405,11 +455,18 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
-            refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
+            refuse_non_finite(as_dense(block[part]), name, names, numbers)
     if block.shape[0]:
         # All points of a single block may be near the origin.
         check_magnitude(block, name, may_be_tiny=True, rows=rows)
     return block
+
+
+def _narrow(values: Any, columns: Columns) -> Any:
+    """Return the chosen columns of rows, unless the rows hold only these."""
+    if columns.chosen is None or values.shape[1] == len(columns.chosen):
+        return values
+    return values[:, list(columns.chosen)]
 
 
 def _canonical(values: Any, dtype: np.dtype) -> csr_array:

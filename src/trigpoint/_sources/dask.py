@@ -76,6 +76,8 @@ class _Partition:
 class DaskSource(Source):
     """Points in a Dask array with a single chunk along the columns."""
 
+    takes_bits = False
+
     def __init__(self, array: Any, columns: Columns) -> None:
         super().__init__("X", columns)
         self._array, sizes = array, array.chunks[0]

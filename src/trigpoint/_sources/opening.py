@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from trigpoint._common.checks import check_choice, refuse_non_numbers
+from trigpoint._common.checks import check_choice, check_count, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
-from trigpoint._sources.base import Source
+from trigpoint._sources.base import Columns, Source
 from trigpoint._sources.choosing import Members, refuse_key, split_place
+from trigpoint._sources.objects import ObjectSource, is_list
 from trigpoint._sources.problems import check_is_file, is_from
 
 
@@ -58,7 +59,12 @@ _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
 def open_source(
-    X: Any, *, key: str | None = None, columns: Any = None, missing: str | None = None
+    X: Any,
+    *,
+    key: str | None = None,
+    columns: Any = None,
+    missing: str | None = None,
+    bits: int | None = None,
 ) -> Source:
     """Open points for reading; only headers are read at first.
 
@@ -83,6 +89,10 @@ def open_source(
         "median" replaces them by the median of the column, and ``metric="table"`` also compares
         which values were missing; "drop" leaves out their rows, whose coordinates are NaN. A model
         treats the missing values of other tables alike. ``None`` raises an error.
+    bits : int or None, default=None
+        Number of bits of each row, if each byte of an array of type uint8 holds eight of them, as
+        from ``np.packbits(X, axis=1)``. The metrics ``"jaccard"`` and ``"hamming"`` take packed
+        bits.
 
     Returns
     -------
@@ -114,7 +124,7 @@ def open_source(
     source = _opened(X, key, columns)
     if hasattr(source, "check_numbers"):
         source.check_numbers()
-    return source
+    return source if bits is None else _packed(source, bits)
 
 
 def open_table(
@@ -163,11 +173,35 @@ def _opened(X: Any, key: str | None, columns: Any) -> Source:
     return from_object(X, key, columns)
 
 
-def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
+def opened(X: Any, space: Any) -> Source:
+    """Open `X` as a space takes it: a table, a list of objects, or points."""
+    if "objects" in space.takes and is_list(X):
+        return ObjectSource(X).under(space)
+    return (open_table if space.takes_gaps else open_source)(X).under(space)
+
+
+def _packed(source: Source, bits: int) -> Source:
+    """Return a source of packed bits."""
+    n_bytes = -(-check_count("bits", bits) // 8)
+    if not source.takes_bits or n_bytes != source.columns.count:
+        raise ParameterValueError(
+            f"bits={bits} needs {n_bytes} columns of type uint8 in an array or a file, and "
+            f"{source.name} has {source.columns.count}: pass the number of bits in a row",
+            "bits",
+        )
+    packed = copy(source)
+    packed.columns = Columns(None, bits, np.dtype(np.float64), holds="bits")
+    return packed
+
+
+def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Source:
     """Open `X` for an estimator or sampler, as `open_source` does.
 
-    `fit` passes ``reset=True``, which sets `n_features_in_` and `feature_names_in_`.
+    A list is a list of objects if the space takes these. `fit` passes ``reset=True``, which sets
+    `n_features_in_` and `feature_names_in_`.
     """
+    if space is not None and "objects" in space.takes and is_list(X):
+        X = ObjectSource(X)
     library = type(X).__module__.partition(".")[0]
     is_place = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
     is_annotated, is_frame = hasattr(X, "obsm"), hasattr(X, "iloc")

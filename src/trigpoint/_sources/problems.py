@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trigpoint._common.errors import DamagedFileError, ParameterError, ParameterValueError
+
+# Fewest rows of a distance matrix that is recognized, number of its rows that are compared, and
+# largest relative difference between two distances that are the same but for rounding.
+_FEWEST_ROWS, _COMPARED = 20, 50
+_ROUNDING = 1e-6
 
 
 def check_is_file(path: Path) -> None:
@@ -64,3 +71,22 @@ def is_from(thing: Any, package: str, *class_names: str) -> bool:
         base.__name__ in class_names and base.__module__.split(".")[0] == package
         for base in type(thing).__mro__
     )
+
+
+def refuse_distance_matrix(source: Any) -> None:
+    """Raise an error if the rows of a source look like those of a distance matrix."""
+    n, count = source.shape
+    if n != count or n < _FEWEST_ROWS or source.columns.sparse or source.columns.holds != "numbers":
+        return
+    rows = np.linspace(0, n - 1, _COMPARED, dtype=np.int64)
+    rows = np.unique(rows)
+    some = source.take(rows)[:, rows]
+    around = some[~np.eye(len(rows), dtype=bool)]
+    is_zero = not np.diag(some).any() and (around >= 0).all() and (around > 0).mean() > 0.5
+    if is_zero and np.allclose(some, some.T, rtol=_ROUNDING, atol=0):
+        raise ParameterValueError(
+            f"{source.name} is a symmetric matrix of shape {source.shape} with zeros on the "
+            "diagonal, like distances between its rows: set metric='precomputed'; if its rows are "
+            "points, append a column of zeros",
+            "metric",
+        )

@@ -32,6 +32,8 @@ _STREAMS = 2
 class TorchSource(Source):
     """Rows of a tensor; float16 and bfloat16 become float32, integers and booleans float64."""
 
+    takes_bits = False
+
     def __init__(self, X: Any, columns: Any = None) -> None:
         tensor = _usable(X)
         is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
@@ -44,7 +46,8 @@ class TorchSource(Source):
     def array(self) -> np.ndarray | None:
         """Return an array that shares the tensor's memory, or None if conversion is needed."""
         tensor = self._tensor
-        if tensor.device.type != "cpu" or not tensor.is_contiguous() or self.columns.sparse:
+        is_whole = not self.columns.sparse and self.columns.chosen is None
+        if tensor.device.type != "cpu" or not tensor.is_contiguous() or not is_whole:
             return None
         is_same = str(tensor.dtype) == f"torch.{self.columns.dtype.name}"
         return np.asarray(tensor.numpy()) if is_same else None
@@ -52,10 +55,10 @@ class TorchSource(Source):
     def returned(self, coordinates: np.ndarray) -> Any:
         return None if self.device is None else to_device(coordinates, self.device)
 
-    def pooled(self, space: Any, rows: np.ndarray | None) -> Points:
+    def pooled(self, space: Any, rows: np.ndarray | None) -> tuple[Points, Any]:
         if self.device is None or space.learns or not space.takes_tensors:
             return super().pooled(space, rows)
-        return _on_host(self.euclidean(space, rows))
+        return _on_host(self.euclidean(space, rows)), None
 
     def euclidean(self, space: Any, rows: np.ndarray | None = None) -> Any:
         """Return some rows, or all, checked and mapped by a fitted space, on their device."""

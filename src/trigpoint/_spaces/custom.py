@@ -25,6 +25,7 @@ class UserSpace(Space):
     """
 
     learns = True
+    is_given = True
 
     def __init__(self, given: Any) -> None:
         self.given = deepcopy(given)
@@ -73,6 +74,11 @@ class UserSpace(Space):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return dict(self.given.arrays()) if hasattr(self.given, "arrays") else {}
+
+    def restored(self, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
+        if arrays and hasattr(self.given, "from_arrays"):
+            self.given = self.given.from_arrays(arrays)
+        return self
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         if not self.takes_tensors:

@@ -1,12 +1,17 @@
-"""Distances that count the columns in which two rows differ."""
+"""Distances that count the columns in which two rows differ, also for packed bits."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._neighbors.sparse import Points
-from trigpoint._spaces.space import Space
+from trigpoint._neighbors.sparse import Points, dense_blocks
+from trigpoint._spaces.references import ReferenceSpace
+from trigpoint._spaces.space import PairDistances, Space, refuse_values
+
+_WORD_BYTES = 8
 
 # Most distinct values of a column. Columns of measurements have more, and hardly any are equal.
 _MOST_LEVELS = 256
@@ -16,19 +21,25 @@ class Hamming(Space):
     """Indicators of the values of each column; the squared distance is the share that differs.
 
     A column of zeros and ones stays one column, and so does any other with two values. Values that
-    do not occur in the pool are equally far from all values of their column.
+    do not occur in the pool are equally far from all values of their column. Packed bits become
+    columns of float32.
     """
 
     name = "hamming"
     keeps_columns = False
     learns = True
+    takes = "numbers", "bits"
 
     def __init__(self, levels: np.ndarray | None = None, starts: np.ndarray | None = None) -> None:
-        # Distinct values of column j, ascending, from ``starts[j]`` to ``starts[j + 1]``.
+        # Distinct values of column j, ascending, from ``starts[j]`` to ``starts[j + 1]``. Packed
+        # bits have no levels, and a single start.
         self.levels, self.starts = levels, starts
 
     def fit(self, rows: Points) -> Self:
         assert isinstance(rows, np.ndarray)
+        if is_packed(rows):
+            self.levels, self.starts = np.empty(0), np.zeros(1, dtype=np.int64)
+            return self
         found = []
         for number, column in enumerate(np.ascontiguousarray(rows.T)):
             levels = np.unique(column)
@@ -51,6 +62,9 @@ class Hamming(Space):
         assert isinstance(block, np.ndarray)
         assert self.levels is not None
         assert self.starts is not None
+        if is_packed(block):
+            ones = np.unpackbits(block, axis=1).astype(np.float32)
+            return np.asarray(ones / np.sqrt(np.float32(ones.shape[1])))
         n, d = block.shape
         found = np.empty((self.width(d), n), dtype=block.dtype)
         done = 0
@@ -70,6 +84,8 @@ class Hamming(Space):
     def width(self, n_columns: int) -> int:
         if self.starts is None:
             return n_columns
+        if len(self.starts) == 1:
+            return -(-n_columns // 8) * 8
         counts = np.diff(self.starts)
         return int(np.where(counts > 2, counts, 1).sum())
 
@@ -81,7 +97,72 @@ class Hamming(Space):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
         levels, starts = arrays["levels"], arrays["starts"]
-        is_right = starts.shape == (n_columns + 1,) and starts.dtype.kind == "i"
+        is_right = starts.shape in ((1,), (n_columns + 1,)) and starts.dtype.kind == "i"
         if not is_right or starts[0] or (np.diff(starts) < 1).any() or starts[-1] != len(levels):
             raise DamagedFileError("its levels are inconsistent with the rest")
         return cls(levels, starts)
+
+
+class Jaccard(ReferenceSpace):
+    """Share of the columns with a one in either row that hold a one in only one of the two.
+
+    This is one minus the Tanimoto similarity, a positive definite kernel.
+
+    References
+    ----------
+    J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics, 1971
+    (why the square root is Euclidean).
+    """
+
+    name = "jaccard"
+    takes_sparse = True
+    takes = "numbers", "bits"
+    exponents = (1.0,)
+
+    def distances(self, block: Any, others: Any, rows: Any = 0) -> np.ndarray:
+        from trigpoint._kernels.row_maps import count_ones, jaccard_distances
+
+        found = np.empty((len(block), len(others)))
+        jaccard_distances(block, count_ones(block), others, count_ones(others), found)
+        return found
+
+    def prepared(self, block: Any, rows: Any = 0) -> Any:
+        """Return rows as packed bits in uint64."""
+        if isinstance(block, csr_array):
+            parts = []
+            for part in dense_blocks(block):
+                numbers = rows[part] if np.ndim(rows) else rows + part.start
+                parts.append(self._packed(block[part].toarray(), numbers))
+            return np.concatenate(parts)
+        return self._packed(block, rows)
+
+    def _packed(self, block: np.ndarray, rows: Any) -> np.ndarray:
+        if block.dtype == np.uint64:
+            return block
+        if not is_packed(block):
+            remedy = "metric='jaccard' takes zeros and ones: pass X > 0, or "
+            remedy += "tp.open_source(X, bits=...) if each byte holds eight bits"
+            refuse_values((block != 0) & (block != 1), block, rows, remedy)
+            block = np.packbits(block != 0, axis=1)
+        n, n_bytes = block.shape
+        words = np.zeros((n, -(-n_bytes // _WORD_BYTES) * _WORD_BYTES), dtype=np.uint8)
+        words[:, :n_bytes] = block
+        return words.view(np.uint64)
+
+    def exact(self, rows: Points) -> PairDistances:
+        from trigpoint._kernels.row_maps import count_ones, jaccard_of_pairs
+
+        bits = self.prepared(rows)
+        return partial(jaccard_of_pairs, bits, count_ones(bits))
+
+    def _restored_references(self, arrays: dict[str, np.ndarray], n_columns: int) -> Any:
+        references = arrays["references"]
+        n_words = -(-n_columns // (8 * _WORD_BYTES))
+        if references.dtype != np.uint64 or references.shape[1:] != (n_words,):
+            raise DamagedFileError("its references are inconsistent with the rest")
+        return references
+
+
+def is_packed(block: Any) -> bool:
+    """Return whether a block holds packed bits; numbers are read as floats."""
+    return bool(block.dtype == np.uint8)

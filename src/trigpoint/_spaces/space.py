@@ -8,17 +8,36 @@ import numpy as np
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points, dense_blocks
+from trigpoint._numerics.blocks import Report, silent
+
+# Function that fills an array (b, m) with distances between rows of the pool, called as
+# ``distances(first, others, out)``, from b rows, beginning with `first`, to rows `others` (b, m).
+PairDistances = Callable[[int, np.ndarray, np.ndarray], None]
 
 
 class Space:
     """A map from the user's rows to rows whose Euclidean distance is the chosen metric."""
 
     name: str  # Value of the parameter `metric`.
+    is_given = False  # Whether the user's object or function, `given`, must be passed to `load`.
     takes_sparse = False  # Whether rows may be sparse; if so, they stay sparse.
     takes_tensors = True  # Whether `to` is available.
     keeps_columns = True  # Whether Euclidean column j is that of column j, scaled or transformed.
     takes_gaps = False  # Whether missing values of tables are passed as NaN.
     learns = False  # Whether `fit` depends on the rows.
+    # Kinds of blocks that it takes: "numbers", "bits" (packed, uint8) or "objects".
+    takes: tuple[str, ...] = ("numbers",)
+    # Share of the nearest neighbors of a sample that Euclidean rows preserve.
+    preserved = 1.0
+    # Limits of the rows of a pool and of the rows to map at once, if distances take long.
+    most_pooled: int | None = None
+    most_at_once: int | None = None
+    # Receives progress during `fit`.
+    report: Report = staticmethod(silent)
+
+    def reading(self, source: Any) -> Any:
+        """Return the source with the columns that the space reads; called before `fit`."""
+        return source
 
     def describe(self, columns: Any) -> None:
         """Learn what the columns of a table hold, or refuse them; called before `fit`."""
@@ -62,6 +81,13 @@ class Space:
         """Return the Euclidean rows of a block, which need not be finite."""
         raise NotImplementedError
 
+    def exact(self, rows: Points) -> PairDistances | None:
+        """Return exact distances between the rows of the pool, if Euclidean rows approximate them.
+
+        `LandmarkMap` compares them where it searches the neighbors of all rows.
+        """
+        return None
+
     def in_units(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return values of some Euclidean columns in the units of the user's rows, if they differ.
 
@@ -78,9 +104,17 @@ class Space:
         """Return the number of Euclidean columns for rows with `n_columns` columns."""
         return n_columns
 
+    def row_bytes(self, columns: Any) -> int:
+        """Return the number of bytes of a row as read, and mapped."""
+        return (columns.count + self.width(columns.count)) * int(columns.dtype.itemsize)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fitted arrays to save in a model file."""
         return {}
+
+    def restored(self, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
+        """Return this space, fitted as in a model file."""
+        return self.from_arrays(arrays, n_columns)
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
@@ -121,6 +155,9 @@ class Euclidean(Space):
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
         return block
+
+    def row_bytes(self, columns: Any) -> int:
+        return columns.count * int(columns.dtype.itemsize)
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         def unchanged(block: Any, rows: Any = 0) -> Any:

@@ -1,0 +1,61 @@
+"""Nearest neighbors by a distance that Euclidean rows only approximate."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
+
+# Rounds in which neighbors of neighbors become candidates. On molecules, a tenth of the nearest
+# neighbors is still missing after one, and the second round finds half of these.
+_ROUNDS = 2
+
+# Bytes per candidate: its row, distance and order.
+_CANDIDATE_BYTES = 40
+
+
+def refined_neighbors(
+    candidates: np.ndarray,
+    m: int,
+    distances: Callable[[int, np.ndarray, np.ndarray], None],
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the m nearest of the candidates of each row, and of their neighbors, with distances.
+
+    `candidates` (n, c) are other rows that may be near, and ``distances(first, others, out)`` fills
+    distances (b, m) from b rows, beginning with `first`, to the rows `others` (b, m). Among equal
+    distances, lower rows come first.
+
+    References
+    ----------
+    W. Dong, C. Moses and K. Li, "Efficient k-nearest neighbor graph construction for generic
+    similarity measures", WWW, 2011.
+    """
+    n = len(candidates)
+    found, gaps = np.empty((n, m), dtype=np.int64), np.empty((n, m))
+
+    def choose(part: slice, others: np.ndarray) -> None:
+        others = np.sort(others, axis=1)
+        squares = np.empty(others.shape)
+        distances(part.start, others, squares)
+        squares[:, 1:][others[:, 1:] == others[:, :-1]] = np.inf
+        squares[others == np.arange(part.start, part.stop)[:, None]] = np.inf
+        order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+        found[part] = np.take_along_axis(others, order, axis=1)
+        gaps[part] = np.take_along_axis(squares, order, axis=1)
+
+    def run(of: Callable[[slice], np.ndarray], width: int) -> None:
+        parts = row_blocks(n, block_rows(_CANDIDATE_BYTES * width))
+        for _ in thread_map(lambda part: choose(part, of(part)), parts, n_threads):
+            pass
+
+    run(lambda part: candidates[part], candidates.shape[1])
+    for _ in range(_ROUNDS):
+        known = found.copy()
+
+        def around(part: slice, known: np.ndarray = known) -> np.ndarray:
+            further = known[known[part]].reshape(part.stop - part.start, -1)
+            return np.concatenate([known[part], further], axis=1)
+
+        run(around, m * (m + 1))
+    return found, gaps
