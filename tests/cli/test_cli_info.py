@@ -110,7 +110,7 @@ def test_arrays_are_listed_and_one_is_suggested(folder, capsys, rng):
         start = f"trigpoint embed several.{name}::{key} -o several_embedding.npy"
         assert result(capsys, "info", f"several.{name}")["next"].startswith(start)
     assert main(["embed", "cells.h5ad", "-o", "Y.npy", "--method", "laplacian"]) == 0
-    assert "usually embedded from cells.h5ad::obsm/X_pca" in capsys.readouterr().err
+    assert "points are X_pca of cells.h5ad" in capsys.readouterr().err
 
 
 def test_a_name_that_begins_like_an_option(folder, capsys):

@@ -72,7 +72,7 @@ def save_h5ad(path: Path, X: np.ndarray) -> None:
         var = file.create_group("var")
         var.attrs["_index"] = "genes"
         var["genes"] = names(X)
-        file.create_group("obsm")["X_pca"] = X[:, :2]
+        file.create_group("obsm")["X_few"] = X[:, :2]
 
 
 def save_h5ad_sparse(path: Path, X: np.ndarray, layout: str = "csr") -> None:
@@ -148,7 +148,7 @@ def _arrow_dataset(folder: Path, X: np.ndarray) -> Any:
 def annotated(X: Any, obsm: dict[str, Any] | None = None) -> SimpleNamespace:
     """Return an object like AnnData, as readers and `fit_anndata` see it."""
     if obsm is None:
-        obsm = {"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])}
+        obsm = {"X_few": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])}
     return SimpleNamespace(
         X=X,
         obsm=obsm,

@@ -302,12 +302,12 @@ def test_key_in_annotated_data(tmp_path, points):
     path = tmp_path / "cells.h5ad"
     save_h5ad(path, points)
     for thing in (path, annotated(points)):
-        for key in ("obsm/X_pca", "X_pca"):
+        for key in ("obsm/X_few", "X_few"):
             np.testing.assert_array_equal(whole(open_source(thing, key=key)), points[:, :2])
         np.testing.assert_array_equal(whole(open_source(thing, key="X")), points)
-        with pytest.raises(ValueError, match=r"has no 'umap': choose from X, obsm/X_pca"):
+        with pytest.raises(ValueError, match=r"has no 'umap': choose from X, obsm/X_few"):
             open_source(thing, key="umap")
-    np.testing.assert_array_equal(whole(open_source(f"{path}::obsm/X_pca")), points[:, :2])
+    np.testing.assert_array_equal(whole(open_source(f"{path}::obsm/X_few")), points[:, :2])
     with pytest.raises(ValueError, match=r"cells\.h5ad::var is a group, not a matrix"):
         open_source(path, key="var")
     frame = open_source(annotated(points), key="frame")

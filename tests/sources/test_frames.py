@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import formats
+import h5py
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -116,14 +117,39 @@ def test_what_is_not_annotated(arguments, message):
         tp.fit_anndata(*arguments)
 
 
-def test_other_cells_are_embedded_from_the_fitted_representation(rng):
-    cells, others = (formats.annotated(rng.normal(size=(200, 5))) for _ in range(2))
+def test_other_cells_are_embedded_from_the_fitted_representation(rng, tmp_path):
+    cells, others = (
+        make(rng.normal(size=(200, 5)), X_pca=rng.normal(size=(200, 3))) for _ in range(2)
+    )
     emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0)
-    tp.fit_anndata(cells, emb, use_rep="X_pca")
-    assert emb.anndata_key_ == "X_pca"
-    expected = emb.transform(others.obsm["X_pca"])
-    np.testing.assert_array_equal(emb.transform(others), expected)
-    np.testing.assert_array_equal(emb.transform(tp.open_source(others, key="X_pca")), expected)
-    emb.fit(cells)
+    with h5py.File(tmp_path / "others.h5ad", "w") as file:
+        file["X"], file["obsm/X_pca"] = others.X, others.obsm["X_pca"]
+    for fit in (lambda: emb.fit(cells), lambda: tp.fit_anndata(cells, emb)):
+        fit()
+        assert emb.anndata_key_ == "X_pca"
+        expected = emb.transform(others.obsm["X_pca"])
+        np.testing.assert_array_equal(emb.transform(others), expected)
+        np.testing.assert_array_equal(emb.transform(tmp_path / "others.h5ad"), expected)
+    # Other representations are remembered, also in a file.
+    emb.fit(tp.open_source(cells, key="X")).save(tmp_path / "m.trig")
+    for fitted in (emb, tp.load(tmp_path / "m.trig")):
+        expected = emb.transform(tp.open_source(others.X))
+        np.testing.assert_array_equal(fitted.transform(others), expected)
+        np.testing.assert_array_equal(fitted.transform(tmp_path / "others.h5ad"), expected)
+    emb.fit(cells.X)
     assert not hasattr(emb, "anndata_key_")
-    np.testing.assert_array_equal(emb.transform(others), emb.transform(tp.open_source(others)))
+
+
+def test_everything_reads_the_same_representation(rng, tmp_path):
+    cells = make(rng.normal(size=(200, 5)), X_pca=rng.normal(size=(200, 3)))
+    assert tp.open_source(cells).shape == (200, 3)
+    seen = tp.compare_methods(cells, random_state=0).scores
+    assert seen == tp.compare_methods(cells.obsm["X_pca"], random_state=0).scores
+
+
+def test_landmarks_are_marked_only_among_other_cells(X):
+    adata = make(X)
+    tp.fit_anndata(adata)
+    assert "trigpoint_landmark" not in adata.obs
+    tp.fit_anndata(adata, tp.Isomap(landmarks=40, random_state=0))
+    assert adata.obs["trigpoint_landmark"].sum() == 40

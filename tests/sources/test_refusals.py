@@ -108,7 +108,7 @@ def test_types_of_arrays(tmp_path, dtype):
 def test_types_of_columns(column):
     columns = {"x": [1.0, 2.0], "odd": column, "odder": column}
     bad = pd.DataFrame(columns) if isinstance(column, pd.Series) else pa.table(columns)
-    message = r"'odd' .*'odder' of type .* of (Table|DataFrame) do not hold numbers: leave it out"
+    message = r"'odd' .*'odder' of type .* of (Table|DataFrame) do not hold numbers: choose metric="
     with pytest.raises(ValueError, match=message):
         open_source(bad)
     assert open_source(bad, columns="x").shape == (2, 1)

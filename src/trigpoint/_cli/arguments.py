@@ -152,7 +152,8 @@ def _add_select(commands: _Commands) -> None:
     _add_drop(parser)
     _add_output(
         parser,
-        "the chosen rows: .npy, .csv or .parquet; for text also .tsv and .txt",
+        "the chosen rows: .npy, .csv or .parquet; from text also .tsv and .txt, from .h5ad also "
+        ".h5ad",
         required=False,
     )
     _add_selection(parser, fewest=1, words=("auto",))

@@ -14,10 +14,9 @@ from trigpoint._cli.results import CommandError, listing, say
 from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
-from trigpoint._sources.anndata import likely_points
 from trigpoint._sources.atomic import check_target
 from trigpoint._sources.choosing import choose_columns, listed, listed_names, split_place
-from trigpoint._sources.opening import open_table, stored_arrays
+from trigpoint._sources.opening import fitted_key, open_table
 from trigpoint._sources.tables import (
     TableColumn,
     is_table,
@@ -47,9 +46,10 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     if not table:
         if options.drop:
             raise CommandError(f"--drop names columns of tables, and {options.input} is not one")
-        if chosen is None:
-            _suggest_array(options, path)
-        return open_source(options.input, columns=chosen)
+        source = open_source(options.input, columns=chosen)
+        if source.representation is not None and split_place(options.input)[1] is None:
+            say(options, f"points are {source.representation} of {path}")
+        return source
     place: Any = len(table), None if None in names else names, options.input
     dropped = choose_columns(_wanted(options.drop, names), *place) if options.drop else ()
     used = [j for j, column in enumerate(table) if column.kind != "row label"]
@@ -99,7 +99,7 @@ def _as_fitted(
             )
         return source
     if fitted is None or not names or None in names:
-        return open_source(options.input)
+        return open_source(options.input, key=fitted_key(model, options.input))
     if missing := [name for name in fitted if name not in names]:
         raise CommandError(
             f"{options.input} has no column {missing[0]!r}, but the model was fitted to "
@@ -171,14 +171,6 @@ def joined(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
-
-
-def _suggest_array(options: argparse.Namespace, path: Path) -> None:
-    """Suggest the array of an AnnData file that is usually embedded, if no key was given."""
-    if split_place(options.input)[1] is None and path.name.lower().endswith(".h5ad"):
-        better = likely_points(stored_arrays(path)) if path.exists() else None
-        if better not in (None, "X"):
-            say(options, f"points are X; cells are usually embedded from {path}::{better}")
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:

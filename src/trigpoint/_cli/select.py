@@ -14,6 +14,7 @@ from trigpoint._common.words import counted, duration
 from trigpoint._report.sample import dense
 from trigpoint._samplers import select
 from trigpoint._sources import Output, Source, open_output, open_source
+from trigpoint._sources.anndata import copy_cells
 from trigpoint._sources.tables import copy_rows, is_table
 
 _DEFAULT_ROWS = 1_000
@@ -23,8 +24,9 @@ def run(options: argparse.Namespace) -> Result:
     """Choose rows, and print or write them."""
     sampler = _sampler(options)
     source = open_points(options)
-    tables = [path for path in (source.path, options.output) if path is not None and is_table(path)]
-    copies_rows = len(tables) == 2
+    both = [path for path in (source.path, options.output) if path is not None]
+    copies_cells = len(both) == 2 and all(path.name.lower().endswith(".h5ad") for path in both)
+    copies_rows = copies_cells or (len(both) == 2 and all(map(is_table, both)))
     # Rows of tables may also be written as .tsv or .txt, which `Output` does not support.
     check_outputs(options, [source.path], {"rows" if copies_rows else "--output": options.output})
     if options.landmarks is None and source.n <= _DEFAULT_ROWS:
@@ -45,7 +47,8 @@ def run(options: argparse.Namespace) -> Result:
     if options.output is None:
         return Result("\n".join(map(str, rows)), values)
     if copies_rows:
-        n_columns = copy_rows(tables[0], rows, options.output, replace=options.force)
+        copy = copy_cells if copies_cells else copy_rows
+        n_columns = copy(both[0], rows, options.output, replace=options.force)
     else:
         n_columns = _write(options, source, rows)
     values |= {"columns_written": n_columns, "written": [str(options.output)]}

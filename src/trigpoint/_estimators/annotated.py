@@ -36,15 +36,15 @@ def fit_anndata(
     Returns
     -------
     estimator
-        The fitted estimator. Its methods accept AnnData objects with other cells, from which they
-        read the same entry of ``obsm``; its name is stored in `anndata_key_`.
+        The fitted estimator. Its methods accept AnnData objects and ``.h5ad`` files with other
+        cells, from which they read the same representation; its name is stored in `anndata_key_`.
 
     Notes
     -----
     With the default name, these entries are added to `adata`, or replaced if they exist:
 
     - ``obsm["X_trigpoint"]``: the coordinates, which ``sc.pl.embedding(adata, "trigpoint")`` plots;
-    - ``obs["trigpoint_landmark"]``: whether each cell is a landmark, if landmarks are cells;
+    - ``obs["trigpoint_landmark"]``: whether each cell is a landmark, if some cells are;
     - ``uns["trigpoint"]``: ``params``, ``landmark_embedding``, ``landmark_indices``, and, if the
       estimator has a graph, ``connectivities`` with its weights. The weights link landmarks, not
       cells, and are therefore not in ``obsp``.
@@ -69,13 +69,11 @@ def fit_anndata(
             f"{type(estimator).__name__}: pass an object such as DiffusionMaps(random_state=0)",
             "estimator",
         )
-    if use_rep is None:
-        use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     points = open_source(adata, key=use_rep)
     coordinates = np.asarray(estimator.fit(points).transform(points))
-    estimator.anndata_key_ = use_rep
+    fitted = {"method": type(estimator).__name__, "use_rep": points.representation}
     added: dict[str, Any] = {
-        "params": {"method": type(estimator).__name__, "use_rep": use_rep, **_plain(estimator)},
+        "params": {**fitted, **_plain(estimator)},
         "landmark_embedding": estimator.landmark_embedding_,
     }
     graph = getattr(estimator, "graph_", None)
@@ -84,9 +82,11 @@ def fit_anndata(
     rows = estimator.landmark_indices_
     if rows is not None:
         added["landmark_indices"] = rows
-        is_landmark = np.zeros(len(coordinates), dtype=bool)
-        is_landmark[rows] = True
-        adata.obs[f"{key_added}_landmark"] = is_landmark
+        # A column that is always True would show nothing.
+        if len(rows) < len(coordinates):
+            is_landmark = np.zeros(len(coordinates), dtype=bool)
+            is_landmark[rows] = True
+            adata.obs[f"{key_added}_landmark"] = is_landmark
     adata.obsm[f"X_{key_added}"] = coordinates
     adata.uns[key_added] = added
     return estimator

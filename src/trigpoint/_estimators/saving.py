@@ -81,6 +81,7 @@ def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
             "holds": model.columns.holds,
             "chosen": model.columns.chosen,
         },
+        "representation": getattr(estimator, "anndata_key_", None),
         "trigpoint": version("trigpoint"),
     }
     metadata = {
@@ -198,6 +199,8 @@ def _restored(
     estimator.n_features_in_ = columns.count
     if columns.names is not None:
         estimator.feature_names_in_ = np.array(columns.names, dtype=object)
+    if described.get("representation") is not None:
+        estimator.anndata_key_ = str(described["representation"])
     estimator.stage_seconds_ = {}
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         estimator._check_restored(fit)

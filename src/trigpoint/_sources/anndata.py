@@ -1,7 +1,12 @@
-"""Annotated data matrices: ``.h5ad`` files, read with h5py alone, and AnnData objects."""
+"""Annotated data matrices: ``.h5ad`` files, read with h5py alone, and AnnData objects.
 
-from collections.abc import Container, Iterable, Iterator
+Without a key, the points are the principal components ``obsm["X_pca"]`` or, without these, ``X``.
+"""
+
+import tempfile
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +15,13 @@ from scipy import sparse
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._sources.array import ArraySource, SparseSource, check_inside
+from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_name, key_place, listed, tables_among
 from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
-from trigpoint._sources.problems import is_from
+from trigpoint._sources.problems import is_from, naming_errors, require
 
 # Where scanpy stores principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
@@ -24,7 +30,7 @@ PRINCIPAL_COMPONENTS = "obsm/X_pca"
 _FEWEST_COLUMNS = 10
 
 
-def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
+def from_path(path: Path, key: str | None, columns: Any) -> Source:
     """Open X or an ``obsm`` entry of an ``.h5ad`` file."""
     name = str(path)
     with open_h5ad(path) as file:
@@ -36,24 +42,32 @@ def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
         with open_h5ad(path) as file:
             yield _rows_of(file[full_key], f"{name}::{full_key}")
 
-    return ChunkedSource(open_rows, f"{name}::{full_key}", columns, names)
+    source = ChunkedSource(open_rows, f"{name}::{full_key}", columns, names)
+    source.representation = full_key.removeprefix("obsm/")
+    return source
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
     """Open X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
+    source, full_key = _of_object(X, key, columns)
+    source.representation = full_key.removeprefix("obsm/")
+    return source
+
+
+def _of_object(X: Any, key: str | None, columns: Any) -> tuple[Source, str]:
     layers = [f"layers/{layer}" for layer in getattr(X, "layers", None) or ()]
     full_key = _full_key(key, X.X is not None, X.obsm, layers, "AnnData")
     name = f"AnnData {full_key}"
     group, _, entry = full_key.partition("/")
     points = getattr(X, group)[entry] if entry else X.X
     if is_from(points, "pandas", "DataFrame"):
-        return from_pandas(points, columns, name)
+        return from_pandas(points, columns, name), full_key
     names = None if group == "obsm" else [str(label) for label in X.var_names]
     if isinstance(points, np.ndarray):
-        return ArraySource(np.asarray(points), name, columns, names)
+        return ArraySource(np.asarray(points), name, columns, names), full_key
     if sparse.issparse(points):
-        return SparseSource(points, name, columns, names)
-    return ChunkedSource(lambda: nullcontext(points), name, columns, names)
+        return SparseSource(points, name, columns, names), full_key
+    return ChunkedSource(lambda: nullcontext(points), name, columns, names), full_key
 
 
 def members(path: Path) -> Members:
@@ -71,29 +85,52 @@ def members(path: Path) -> Members:
 
 
 def likely_points(arrays: Members) -> str | None:
-    """Return the key of the likely points: principal components, or the largest table."""
+    """Return the key of the likely points: principal components, X, or the largest table."""
+    for key in (PRINCIPAL_COMPONENTS, "X"):
+        if key in arrays:
+            return key
     tables = tables_among(arrays)
     reduced = [
         key for key in tables if key.startswith("obsm/") and arrays[key][0][1] >= _FEWEST_COLUMNS
     ]
-    if PRINCIPAL_COMPONENTS in reduced:
-        return PRINCIPAL_COMPONENTS
     return max(reduced or tables, key=lambda key: tuple(arrays[key][0]), default=None)
 
 
 @contextmanager
 def open_h5ad(path: Path) -> Iterator[Any]:
-    """Open a file for reading; reject file layouts older than anndata 0.8."""
+    """Open a file for reading; anndata converts file layouts older than its version 0.8."""
     with open_hdf5(path) as file:
         as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
         sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
-        if as_records or sparse_by_other_names or "__categories" in file.get("obs", ()):
-            raise ParameterValueError(
-                f"{path} has an old AnnData file layout: rewrite it with anndata 0.8 or newer: "
-                "anndata.read_h5ad(old).write_h5ad(new)",
-                "X",
-            )
+        is_old = as_records or sparse_by_other_names or "__categories" in file.get("obs", ())
+        if not is_old:
+            yield file
+            return
+    folder = _converted(path.absolute(), path.stat().st_mtime_ns)
+    with open_hdf5(Path(folder.name) / "cells.h5ad") as file:
         yield file
+
+
+@lru_cache(maxsize=4)
+def _converted(path: Path, changed: int) -> tempfile.TemporaryDirectory[str]:
+    """Rewrite a file in the current layout, as ``cells.h5ad`` in a folder deleted at exit."""
+    del changed
+    anndata = require("anndata", f"reading {path}, an AnnData file of an old layout,")
+    folder = tempfile.TemporaryDirectory()
+    with naming_errors(str(path), "AnnData"):
+        anndata.read_h5ad(path).write_h5ad(Path(folder.name) / "cells.h5ad")
+    return folder
+
+
+def copy_cells(source: Path, rows: Sequence[int], target: Path, *, replace: bool = True) -> int:
+    """Copy cells, with everything known about them, to another ``.h5ad`` file.
+
+    Returns the number of variables.
+    """
+    cells = require("anndata", "writing .h5ad").read_h5ad(source)[np.asarray(rows)].copy()
+    with atomic_write(target, replace=replace) as partial:
+        cells.write_h5ad(partial)
+    return int(cells.n_vars)
 
 
 def read_obs(path: Path, key: str) -> np.ndarray:
@@ -144,7 +181,8 @@ def _full_key(
 ) -> str:
     """Resolve `key` to the full key of the points: ``X``, ``obsm/NAME``, or one of `others`."""
     choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
-    wanted = "X" if key is None else key.strip("/")
+    default = PRINCIPAL_COMPONENTS if PRINCIPAL_COMPONENTS in choices else "X"
+    wanted = default if key is None else key.strip("/")
     for candidate in (wanted, f"obsm/{wanted}"):
         if candidate in choices or candidate in others:
             return candidate

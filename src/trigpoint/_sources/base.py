@@ -76,6 +76,7 @@ class Source(ABC):
     # type and memory order. This class converts and checks the values.
 
     path: Path | None = None  # The file or folder that is read.
+    representation: str | None = None  # "X", or the entry of an AnnData object that is read.
 
     takes_bits = True  # Whether the rows may be packed bits.
 

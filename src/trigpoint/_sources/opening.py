@@ -81,7 +81,7 @@ def open_source(
     key : str or None
         Which of several arrays to open: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or
         an ``obsm`` entry of AnnData. None selects the only array, or the only 2-D numeric array; in
-        AnnData, it selects X.
+        AnnData, it selects ``X_pca`` or, if there is none, X.
     columns : str, int, sequence of them, or None
         Columns to read, in this order, by number or, if they have names, by name.
     missing : {"median", "drop"} or None, default=None
@@ -213,11 +213,11 @@ def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Sour
     else:
         as_table = estimator.model_.columns.kinds is not None
     if is_place or is_annotated or library in _OPENED or (as_table and (is_frame or not reset)):
-        # AnnData holds several representations; open the one that the estimator was fitted on.
-        source = (open_table if as_table else open_source)(
-            X, key=getattr(estimator, "anndata_key_", None) if is_annotated else None
-        )
+        key = None if reset else fitted_key(estimator, X)
+        source = (open_table if as_table else open_source)(X, key=key)
         if reset:
+            if source.representation is not None:
+                estimator.anndata_key_ = source.representation
             estimator.n_features_in_ = source.columns.count
             if source.columns.names is not None:
                 estimator.feature_names_in_ = np.array(source.columns.names, dtype=object)
@@ -257,6 +257,12 @@ def weighted(source: Source, sample_weight: Any, y: Any = None) -> Source:
     source = copy(source)
     source.weights = weights
     return source
+
+
+def fitted_key(estimator: Any, X: Any) -> str | None:
+    """Return the representation that an estimator was fitted on, if `X` has several."""
+    is_file = isinstance(X, (str, os.PathLike)) and os.fspath(X).lower().endswith(".h5ad")
+    return getattr(estimator, "anndata_key_", None) if is_file or hasattr(X, "obsm") else None
 
 
 def _open_path(text: str, key: str | None, columns: Any) -> Source:
