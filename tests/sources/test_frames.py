@@ -153,3 +153,15 @@ def test_landmarks_are_marked_only_among_other_cells(X):
     assert "trigpoint_landmark" not in adata.obs
     tp.fit_anndata(adata, tp.Isomap(landmarks=40, random_state=0))
     assert adata.obs["trigpoint_landmark"].sum() == 40
+
+
+def test_diffusion_maps_as_scanpy_stores_them(X):
+    adata = make(X)
+    emb = tp.DiffusionMaps(4, landmarks=40, random_state=0)
+    tp.fit_anndata(adata, emb, key_added="diffmap")
+    basis, eigenvalues = adata.obsm["X_diffmap"], adata.uns["diffmap_evals"]
+    np.testing.assert_allclose((basis**2).sum(axis=0), 1)
+    assert np.ptp(basis[:, 0]) == 0
+    np.testing.assert_array_equal(eigenvalues, [1, *emb.eigenvalues_])
+    found = np.abs(np.corrcoef(basis[:, 1:].T, emb.transform(adata).T))
+    np.testing.assert_allclose(np.diag(found[:4, 4:]), 1, rtol=1e-5)

@@ -7,8 +7,12 @@ from sklearn.base import BaseEstimator
 
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._embedding import HOW_IT_RUNS, Embedding
+from trigpoint._estimators.eigenmaps import DiffusionMaps
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._sources import open_source
+
+# Name of the diffusion maps that scanpy's functions read.
+_SCANPY_DIFFUSION = "diffmap"
 
 
 def fit_anndata(
@@ -49,6 +53,10 @@ def fit_anndata(
       estimator has a graph, ``connectivities`` with its weights. The weights link landmarks, not
       cells, and are therefore not in ``obsp``.
 
+    `DiffusionMaps` with ``key_added="diffmap"`` are stored as scanpy stores its own, with
+    eigenvectors of unit length after a constant one, and the eigenvalues in
+    ``uns["diffmap_evals"]``, so that ``sc.tl.dpt`` and ``sc.pl.diffmap`` work.
+
     Examples
     --------
     >>> import trigpoint as tp
@@ -87,6 +95,11 @@ def fit_anndata(
             is_landmark = np.zeros(len(coordinates), dtype=bool)
             is_landmark[rows] = True
             adata.obs[f"{key_added}_landmark"] = is_landmark
+    if key_added == _SCANPY_DIFFUSION and isinstance(estimator, DiffusionMaps):
+        # In scanpy's layout, eigenvectors have unit length, and the first one is constant.
+        coordinates = np.column_stack([np.ones(len(coordinates)), coordinates])
+        coordinates /= np.linalg.norm(coordinates, axis=0)
+        adata.uns[f"{key_added}_evals"] = np.append(1.0, estimator.eigenvalues_)
     adata.obsm[f"X_{key_added}"] = coordinates
     adata.uns[key_added] = added
     return estimator
