@@ -1,10 +1,10 @@
 """Cells under the microscope.
 
-Each of 569 rows describes the cell nuclei of a breast biopsy by 30 measurements, such as radius,
-texture and symmetry, which have different units: `metric="seuclidean"` gives each the same weight.
-The diagnosis was not used for the
-maps; the titles say for how many biopsies it agrees with that of the nearest one in the map. For
-gene expression of single cells, see [Single cells](../../recipes/cells.md).
+Breast biopsies by the shapes of their cell nuclei, benign and malignant. Each of 569 rows has 30
+measurements, such as radius, texture and symmetry, with different units: `metric="seuclidean"`
+gives each the same weight. The diagnosis was not used for the maps; the titles say for how many
+biopsies it agrees with that of the nearest one in the map. For gene expression of single cells, see
+[Single cells](../../recipes/cells.md).
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -1,8 +1,8 @@
 """A map of words.
 
-The texts are the docstrings of NumPy and SciPy. Each word is a row of counts: how often every other
-word occurs near it. Words that are used alike are close together in the map, because
-`metric="cosine"` compares the directions of rows. [Texts and word
+Words that are used alike in the docstrings of NumPy and SciPy are close together. Each row counts
+how often every other word occurs near a word, and `metric="cosine"` compares the directions of
+rows, so that it does not matter how frequent a word is. [Texts and word
 vectors](../../recipes/words.md) maps whole texts.
 """
 

@@ -113,8 +113,8 @@ def open_source(
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint._sources import open_source
-    >>> source = open_source(np.arange(6).reshape(3, 2), columns=[1])
+    >>> import trigpoint as tp
+    >>> source = tp.open_source(np.arange(6).reshape(3, 2), columns=[1])
     >>> source.shape, source.dtype
     ((3, 1), dtype('float64'))
     """
