@@ -125,3 +125,23 @@ def test_rows_are_counted_as_pandas_does(tmp_path, monkeypatch, capsys):
     assert pd.read_csv("t.csv")["y"].tolist().index("oops") == 2
     assert embed("t.csv", "-o", "Y.csv") == FAILED
     assert "'oops' in column 'y', row 2" in capsys.readouterr().err
+
+
+def test_a_column_of_weights(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    points = np.random.default_rng(1).normal(size=(200, 2))
+    table = pd.DataFrame(points, columns=["width", "height"]).assign(units=np.arange(200) % 4)
+    table.to_csv("weighted.csv", index=False)
+    options = ["--weight", "units", "--columns", "width,height,units"]
+    assert embed("weighted.csv", "-o", "Y.csv", *options) == OK
+    emb = tp.KernelPCA(2, landmarks=50, random_state=0)
+    expected = emb.fit_transform(points, sample_weight=table["units"])
+    np.testing.assert_allclose(pd.read_csv("Y.csv"), expected, atol=1e-9)
+    # Without --columns, the other columns are embedded. Without --method, methods are compared.
+    assert cli.main(["embed", "weighted.csv", "-o", "Z.csv", "--weight", "units"]) == OK
+    assert "left out: units (number)" in capsys.readouterr().err
+    np.save("w.npy", np.isin(np.arange(200), [7, 9]))
+    assert cli.main(["select", "weighted.csv", "-k", "2", "--weight", "w.npy"]) == OK
+    assert sorted(capsys.readouterr().out.split()) == ["7", "9"]
+    assert cli.main(["select", "weighted.csv", "-k", "1", "--weight", "width"]) == FAILED
+    assert "--weight width is -" in capsys.readouterr().err

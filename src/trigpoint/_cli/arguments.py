@@ -329,6 +329,12 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int, words: tuple[st
         "dates, or with missing values (default: table for such files, otherwise euclidean)",
     )
     parser.add_argument(
+        "--weight",
+        metavar="NAME",
+        help="weights of the points, which count like that many copies: a column of the table, "
+        f"which is then not compared, or {VALUE_FORMATS}",
+    )
+    parser.add_argument(
         "--refine", action="store_true", help="improve landmarks by swapping points; slower"
     )
     _add_seed(parser, "seed for the landmarks")

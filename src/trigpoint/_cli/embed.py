@@ -16,7 +16,7 @@ from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
 from trigpoint._cli.points import (
     check_outputs,
     joined,
-    open_points,
+    open_weighted,
     points_facts,
     read_beside,
     read_colors,
@@ -65,7 +65,7 @@ _INCHES, _DPI = (8, 6), 150
 def run(options: argparse.Namespace) -> Result:
     """Fit, then write the coordinates, the model, the page and the plot."""
     _check_choices(options)
-    source = open_points(options)
+    source = open_weighted(options)
     color, things = _read_shown(options, source)
     _say_scales(options, source)
     start = time.perf_counter()

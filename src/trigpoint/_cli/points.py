@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from trigpoint._cli.results import CommandError, listing, say
+from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import check_target
 from trigpoint._sources.choosing import choose_columns, listed, listed_names, split_place
-from trigpoint._sources.opening import fitted_key, open_table
+from trigpoint._sources.opening import fitted_key, open_table, weighted
 from trigpoint._sources.tables import (
     TableColumn,
     is_table,
@@ -51,7 +52,11 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
             say(options, f"points are {source.representation} of {path}")
         return source
     place: Any = len(table), None if None in names else names, options.input
-    dropped = choose_columns(_wanted(options.drop, names), *place) if options.drop else ()
+    drop = list(options.drop or ())
+    weight = getattr(options, "weight", None)
+    if weight in names or (weight is not None and None in names and weight.isdecimal()):
+        drop.append(weight)
+    dropped = choose_columns(_wanted(drop, names), *place) if drop else ()
     used = [j for j, column in enumerate(table) if column.kind != "row label"]
     if chosen is not None:
         used = choose_columns(chosen, *place).tolist()
@@ -75,6 +80,19 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
             say(options, f"--metric table compares columns of different kinds:\n{shown}")
             return mixed
     return _numeric(options, table, used, kinds)
+
+
+def open_weighted(options: argparse.Namespace) -> Source:
+    """Open the points given by the options, with the weights of --weight if it is given."""
+    source = open_points(options)
+    if options.weight is None:
+        return source
+    option = f"--weight {options.weight}"
+    _, _, values = read_named("--weight", options.weight, source)
+    try:
+        return weighted(source, values)
+    except ParameterError as error:
+        raise CommandError(str(error).replace("sample_weight", option)) from None
 
 
 def _wanted(columns: Sequence[str], names: Sequence[str | None]) -> list[str | int]:

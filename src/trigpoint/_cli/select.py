@@ -8,7 +8,7 @@ import numpy as np
 
 import trigpoint
 from trigpoint._cli.arguments import SAMPLERS
-from trigpoint._cli.points import check_outputs, open_points, points_facts
+from trigpoint._cli.points import check_outputs, open_weighted, points_facts
 from trigpoint._cli.results import CommandError, Result, progress
 from trigpoint._common.words import counted, duration
 from trigpoint._report.sample import dense
@@ -23,7 +23,7 @@ _DEFAULT_ROWS = 1_000
 def run(options: argparse.Namespace) -> Result:
     """Choose rows, and print or write them."""
     sampler = _sampler(options)
-    source = open_points(options)
+    source = open_weighted(options)
     both = [path for path in (source.path, options.output) if path is not None]
     copies_cells = len(both) == 2 and all(path.name.lower().endswith(".h5ad") for path in both)
     copies_rows = copies_cells or (len(both) == 2 and all(map(is_table, both)))

@@ -15,7 +15,7 @@ from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._extension.extensions import extend
 from trigpoint._numerics.blocks import Run, distinct_rows
-from trigpoint._pool import Pool
+from trigpoint._pool import Pool, draw_pool
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source
 from trigpoint._sources.opening import opened
@@ -104,10 +104,12 @@ def compare_methods(
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
     run = Run(random_state, n_jobs, verbose)
     rows, pool = _compared_pool(source, space, run)
-    count = None if landmarks is None else min(landmarks, len(rows))
+    count = None if landmarks is None else min(landmarks, pool.distinct.shape[0])
     chosen = draw_landmarks(count, pool, Run(run.rng, n_jobs, False))
     seed = int(run.rng.integers(2**31))
-    some = run.rng.permutation(len(rows))[:_COMPARED]
+    some = run.rng.permutation(len(rows))
+    # Each row once, although rows of large weight are repeated.
+    some = some[np.sort(np.unique(rows[some], return_index=True)[1])][:_COMPARED]
     compared = pool.points[some]
     compared = compared.toarray() if issparse(compared) else compared
     ranks = neighbor_ranks(reference_distances(compared, _NEIGHBORS))
@@ -152,7 +154,11 @@ def compare_methods(
 def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, Pool]:
     """Return the numbers of the rows that methods are fitted to, and these rows as a pool."""
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
-    rows = np.sort(source.draw(min(COMPARED_ROWS, affordable), run.rng))
+    size = min(COMPARED_ROWS, affordable)
+    if source.weights is not None:
+        pool = draw_pool(source, space, 1, run.rng, size=size)
+        return np.asarray(pool.rows), pool
+    rows = np.sort(source.draw(size, run.rng))
     raw = source.take(rows)
     if source.columns.holds == "numbers":
         check_magnitude(raw, source.name)

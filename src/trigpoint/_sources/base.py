@@ -167,11 +167,13 @@ class Source(ABC):
         """
         if rows is None or self.weights is None:
             raw = self.take(rows)
+            found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
         else:
-            # Readers of files expect each row once.
+            # Readers of files expect each row once, and a map may be expensive.
             distinct, places = np.unique(rows, return_inverse=True)
-            raw = self.take(distinct)[places]
-        found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
+            taken = self.take(distinct)
+            raw = taken[places]
+            found = space.fit(raw)(taken, distinct)[places]
         return found, space.exact(raw)
 
     def returned(self, coordinates: np.ndarray) -> Any:
