@@ -7,7 +7,7 @@ from scipy.stats import t
 from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
-from experiments.benchmarks.sets import SETS, load
+from experiments.benchmarks.sets import load
 from experiments.pages import Page, grouped, mean, standard_error
 from experiments.runner import Experiment, Row, Settings
 
@@ -102,21 +102,20 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 def scores_of(rows: Sequence[Row], count: int, k: int) -> list[Row]:
-    """Return mean scores of every sampler on every data set in percent, sorted by dimension."""
+    """Return the dimension of every data set, and the mean scores of all samplers in percent."""
     possible = [row for row in rows if row[f"{DPP}, {count}, {k}, {PARTS[0]}"] is not None]
-    found = [
-        {"data": SETS[name].title, "d": runs[0]["d"], "dimension": mean(runs, "dimension")}
+    return [
+        {"dimension": mean(runs, "dimension")}
         | {
             sampler: [100 * mean(runs, f"{sampler}, {count}, {k}, {part}") for part in PARTS]
             for sampler in SAMPLERS
         }
-        for (name,), runs in grouped(possible, "data").items()
+        for runs in grouped(possible, "data").values()
     ]
-    return sorted(found, key=lambda one: one["dimension"])
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Write the differences between samplers across data sets, and the scores of each sampler."""
+    """Write the differences between samplers across data sets."""
     page.text(
         f"""`LaplacianEigenmaps` with default settings uses landmarks from four samplers. Of up to
         {SIZE:,} points, {100 * TRAIN_SHARE:.0f} % are fitted, and up to {MOST_HELD_BACK:,} of the
@@ -127,7 +126,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         tenth neighbor is farthest."""
     )
     found = {
-        f"{count} coordinates, {{}}{k:,}": scores_of(rows, count, k)
+        f"{count} coordinates, k = {k:,}": scores_of(rows, count, k)
         for count in COORDINATES
         for k in COUNTS
     }
@@ -145,16 +144,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             for kind, surface in (("surfaces", True), ("others", False)):
                 some = [one for one in scores if (one["dimension"] < _SURFACE) == surface]
                 cells = [_summary([m[DPP][place] - m[o][place] for m in some]) for o in others]
-                lines.append([setting.format("k = "), kind, part, *cells])
+                lines.append([setting, kind, part, *cells])
     page.table(["", "data", "points", *(f"less {other}" for other in others)], lines)
-    for setting, scores in found.items():
-        page.heading(f"{setting.format('')} landmarks: all / sparsest tenth, %")
-        lines = [
-            [one["data"], f"{one['d']:,}", f"{one['dimension']:.1f}"]
-            + [" / ".join(f"{score:.1f}" for score in one[sampler]) for sampler in SAMPLERS]
-            for one in scores
-        ]
-        page.table(["data", "columns", "local dimension", *SAMPLERS], lines)
+    page.text("The table of runs has the scores of every data set.")
 
 
 def _summary(gains: Sequence[float]) -> str:
