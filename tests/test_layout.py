@@ -173,7 +173,7 @@ def test_affinities_have_the_perplexity_and_the_masses(k, d, rng):
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
 
 
-def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
+def test_duplicates_are_neighbors_of_each_other_but_not_of_themselves(rng):
     """There may be more duplicates than neighbors."""
     joint = among(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
     assert (np.diag(joint) == 0).all()

@@ -104,7 +104,7 @@ def test_the_columns_that_the_model_knows_are_found_by_name(table_model, capsys)
     assert errors[0] == pytest.approx(errors[1])
 
 
-def test_other_columns_than_the_model_knows(table_model, folder, capsys):
+def test_columns_unknown_to_the_model(table_model, folder, capsys):
     capsys.readouterr()
     arguments = ["-o", "again.npy", "--columns", "east,north,up"]
     assert run("transform", "m.trig", "roll.csv", *arguments) == FAILED

@@ -124,7 +124,7 @@ def test_notebooks_get_bars(monkeypatch):
         ),
     ],
 )
-def test_elsewhere_a_stage_is_a_line_every_ten_seconds_and_at_its_end(clock, seconds, lines):
+def test_without_a_terminal_lines_appear_every_ten_seconds_and_at_the_end(clock, seconds, lines):
     stream = io.StringIO()
     display = progress_display(stream)
     assert isinstance(display, ProgressLines)
@@ -136,7 +136,7 @@ def test_elsewhere_a_stage_is_a_line_every_ten_seconds_and_at_its_end(clock, sec
     assert stream.getvalue().splitlines() == lines
 
 
-def test_nothing_to_do_is_done_and_one_step_shows_only_its_time(clock, terminal):
+def test_empty_and_single_step_stages(clock, terminal):
     stream = io.StringIO()
     progress_display(stream)("points", 0, 0)
     assert stream.getvalue() == "points: 0 of 0 (100%), 0 s\n"
@@ -147,7 +147,7 @@ def test_nothing_to_do_is_done_and_one_step_shows_only_its_time(clock, terminal)
     assert [line.rstrip() for line in terminal.kept()][1:] == ["graph: 00:00"]
 
 
-def test_silence_unless_asked_for(capsys):
+def test_no_progress_by_default(capsys):
     calls = []
     reporter(False)("points", 1, 1)
     reporter(lambda *call: calls.append(call))("points", 1, 1)

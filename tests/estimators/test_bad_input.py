@@ -88,7 +88,7 @@ def test_numbers_written_as_text_are_not_numbers(kind, X):
     emb.fit(X.astype(object))
 
 
-def test_new_points_next_to_the_origin_are_no_matter(estimator, X):
+def test_new_points_near_the_origin_are_accepted(estimator, X):
     emb = estimator().fit(X)
     near, at = emb.transform([[1e-200, 0.0]]), emb.transform([[0.0, 0.0]])
     np.testing.assert_allclose(near, at, rtol=1e-9)
@@ -112,7 +112,7 @@ def test_default_landmarks_of_many_copies_are_all_distinct_points(estimator, kin
     np.testing.assert_array_equal(estimator().fit(kind(X)).landmark_indices_, rows)
 
 
-def test_disconnected_data_warns_and_every_point_is_placed(rng):
+def test_disconnected_data_warns_and_every_point_has_coordinates(rng):
     X = np.concatenate([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + 1000])
     emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0)
     with pytest.warns(tp.ParameterWarning, match=r"2 connected components.*a larger n_neighbors"):

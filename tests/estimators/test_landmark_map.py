@@ -93,7 +93,7 @@ def kept_neighbors(X, Y):
     return np.mean([len(set(a) & set(b)) for a, b in zip(there, here, strict=True)]) / 10
 
 
-def test_maps_of_all_rows_keep_more_neighbors(rng):
+def test_maps_of_all_rows_preserve_more_neighbors(rng):
     # On a surface, few landmarks would suffice.
     X = rng.uniform(size=(1500, 5))
     kept = kept_neighbors(X, tp.LandmarkMap(landmarks=100).fit_transform(X))
@@ -103,7 +103,7 @@ def test_maps_of_all_rows_keep_more_neighbors(rng):
     np.testing.assert_array_equal(emb.masses_, np.ones(1500))
 
 
-def test_maps_of_all_rows_see_what_the_projection_leaves_out(rng):
+def test_maps_of_all_rows_use_distances_in_all_columns(rng):
     """All columns determine the attraction, and most of each distance is outside the projection."""
     X = 1.5 * rng.normal(size=(5, 400))[rng.integers(5, size=400)] + rng.normal(size=(400, 400))
     emb = tp.LandmarkMap().fit(X)
@@ -122,7 +122,7 @@ def stored(kind, X):
 @pytest.mark.parametrize(
     ("d", "dtype", "offset"), [(3, np.float32, 0), (40, np.float64, 1e9), (80, np.float32, 5)]
 )
-def test_rows_are_placed_where_the_layout_has_them(kind, d, dtype, offset, rng):
+def test_rows_keep_their_positions_in_the_layout(kind, d, dtype, offset, rng):
     X = (rng.normal(size=(700, d)) * 0.9 ** np.arange(d) + offset).astype(dtype)
     if kind == "sparse":
         X[rng.random(X.shape) < 0.5] = 0
@@ -136,7 +136,7 @@ def test_rows_are_placed_where_the_layout_has_them(kind, d, dtype, offset, rng):
     assert emb.masses_.sum() == 700
 
 
-def test_many_rows_are_placed_where_the_layout_has_them(groups):
+def test_many_rows_keep_their_positions_in_the_layout(groups):
     """With many rows, neighbors are searched in cells."""
     X = np.concatenate([groups[0] + shift for shift in range(6)])[:16_000]
     emb = tp.LandmarkMap(n_iter=2)
@@ -312,7 +312,7 @@ def test_quality_and_report_of_a_map(tmp_path):
         assert "Eigenvalue spectrum" not in page
 
 
-def test_the_remedy_for_a_map_is_one_that_it_takes():
+def test_the_remedy_for_a_map_works():
     """Digits have seven local dimensions, and a map has at most three coordinates."""
     X = load_digits().data[::2]
     coarse = tp.LandmarkMap(landmarks=30, random_state=0).fit(X).quality(X)

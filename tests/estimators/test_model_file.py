@@ -272,7 +272,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_a_file_that_contradicts_itself(model, tmp_path, change):
+def test_a_file_with_contradictory_content(model, tmp_path, change):
     refused(tmp_path / "odd.trig", rewritten(model, tmp_path, change))
 
 

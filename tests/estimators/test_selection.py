@@ -57,7 +57,7 @@ def sphere():
 
 
 @pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
-def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere):
+def test_2d_embeddings_select_the_graph_that_preserves_most(estimator, sphere):
     emb = estimator(landmarks=200, random_state=0)
     coordinates = emb.fit_transform(sphere)
     # With few neighbors, planes are not compared.
@@ -104,11 +104,11 @@ def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere):
         {"n_components": 65},
     ],
 )
-def test_nothing_is_tried_where_something_was_asked_for(asked, sphere):
+def test_nothing_is_compared_if_a_parameter_is_given(asked, sphere):
     assert tp.LaplacianEigenmaps(landmarks=100, random_state=0, **asked).fit(sphere).tried_ == {}
 
 
-def test_features_take_the_graph_that_keeps_most(rng):
+def test_features_select_the_graph_that_preserves_most(rng):
     """For images of a spot at random positions, distances beyond its width carry no information."""
     gaps = np.abs(rng.uniform(size=(1200, 2, 1)) - np.linspace(0, 1, 10, endpoint=False))
     rows, columns = np.exp(-((np.minimum(gaps, 1 - gaps) / 0.07) ** 2)).transpose(1, 0, 2)
@@ -174,7 +174,7 @@ def test_masses_of_sparse_points(n_columns, rng):
 
 
 @pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])
-def test_masses_are_tried_along_graphs_only(by_rule, tried):
+def test_masses_are_compared_along_graphs_only(by_rule, tried):
     points = np.zeros((1000, 20))
     first = tp.KNNGraph(10)
     visual = tp.LaplacianEigenmaps(2)._candidates(points, 100, 2.0, first, by_rule)
@@ -252,7 +252,7 @@ def test_which_graph_is_taken(first, others, taken):
         (attempt("complete", 0.5), "c"),
     ],
 )
-def test_a_graph_in_pieces_is_taken_only_if_the_first_shows_one_piece(first, taken):
+def test_disconnected_graphs_are_compared_only_if_the_first_is_connected(first, taken):
     """A sparse graph may be disconnected where the data is not; its bridges then act as edges."""
     best, kept = best_of(first, attempt("b", 0.9, bridges=[(0, 1)]), attempt("c", 0.53))
     assert best.decided["graph"] == taken
@@ -270,13 +270,13 @@ def test_only_the_graph_that_is_taken_warns():
         best_of(attempt("a", 0.1, error=REFUSAL), attempt("b", 0.4))
 
 
-def test_after_a_good_graph_no_other_is_made():
+def test_no_other_graph_is_built_after_a_good_one():
     failing = attempt("b", 0.9, error=AssertionError())
     _, kept = best_of(attempt("a", 0.65), failing)
     assert kept == {"a, graph": 0.65}
 
 
-def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
+def test_more_neighbors_are_not_used_if_they_do_not_connect_the_graph(rng):
     X = rng.normal(size=(400, 2))
     X[200:] += 50
     emb = tp.LaplacianEigenmaps(1, landmarks=80, graph="euclidean", random_state=0)
@@ -287,7 +287,7 @@ def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
     np.testing.assert_array_equal(emb.graph_.indices, by_name.graph_.indices)
 
 
-def test_more_neighbors_are_taken_where_they_join_pieces(rng):
+def test_more_neighbors_are_used_if_they_connect_the_graph(rng):
     X = rng.normal(size=(300, 6))
     X[150:, 0] += 6.5
     # If eigenvectors are given, no other graph is compared.

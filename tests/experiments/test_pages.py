@@ -28,7 +28,7 @@ def test_comparison_is_the_paired_t_test_of_runs_with_the_same_seed(methods):
         assert found.difference == pytest.approx(a.mean() - b.mean())
 
 
-def test_splits_that_overlap_say_less():
+def test_overlapping_splits_are_less_significant():
     """The expected value is the formula of Nadeau and Bengio, by hand for four differences."""
     one = [{"seed": seed, "x": x} for seed, x in enumerate([1.0, 2.0, 3.0, 4.0])]
     other = [{"seed": seed, "x": 0.0} for seed in range(4)]

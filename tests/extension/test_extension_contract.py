@@ -94,7 +94,7 @@ def test_pure(extension, X, dtype):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_running_it_over_blocks_in_threads(extension, X, dtype, n_threads):
+def test_blocks_in_threads_give_identical_coordinates(extension, X, dtype, n_threads):
     X = X.astype(dtype)
     whole, far = extension(X)
     found, found_far = extend(extension, X, n_threads, rows=64)

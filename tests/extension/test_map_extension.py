@@ -95,7 +95,7 @@ def slow_places(points, landmarks, positions):
 
 @pytest.mark.parametrize("k", [2, 3, 8, 9, 21, 60])
 @pytest.mark.parametrize("n_components", [1, 2, 3])
-def test_places_by_definition(k, n_components, rng):
+def test_positions_by_definition(k, n_components, rng):
     landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
     points = np.concatenate([rng.normal(size=(40, 3)), landmarks + 0.05 * rng.normal(size=(k, 3))])
     found, is_far = MapExtension(landmarks, positions)(points)
@@ -104,7 +104,7 @@ def test_places_by_definition(k, n_components, rng):
     assert n_far == 0
 
 
-def test_places_scale_with_the_map(rng):
+def test_positions_scale_with_the_map(rng):
     """Some landmarks coincide in the map."""
     landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     positions[:15] = positions[0]
@@ -150,7 +150,7 @@ def place_flat(nearest, squares, count, positions, spacings, found):
 
 
 @pytest.mark.parametrize("more", [True, False])
-def test_places_where_landmarks_are_equally_far(more, rng):
+def test_positions_if_landmarks_are_equally_far(more, rng):
     """If the next landmark is equally far, no landmark has a share, and all count alike."""
     count = 6
     positions, spacings = rng.normal(size=(30, 2)), rng.uniform(0.1, 2, size=30)

@@ -262,7 +262,7 @@ def test_a_graph_by_mass_weighs_by_masses(landmarks):
 
 
 @pytest.mark.parametrize("n_neighbors", [10, 20])
-def test_tight_groups_of_few_landmarks_stay_in_one_piece(n_neighbors, rng):
+def test_tight_groups_of_few_landmarks_stay_connected(n_neighbors, rng):
     """Bandwidths are of the size of the groups, and bridges join the groups."""
     groups = np.repeat(np.arange(50)[:, None] * [[10.0, 0, 0]], 10, axis=0)
     points = groups + 1e-3 * rng.normal(size=(500, 3))

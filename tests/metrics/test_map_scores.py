@@ -137,7 +137,7 @@ def test_a_sample_of_queries_and_threads(rng, monkeypatch):
     np.testing.assert_allclose(pieces.curve, some.curve, atol=1e-12)
 
 
-def test_distances_have_all_digits_far_from_the_origin_and_beside_an_outlier(rng):
+def test_distances_are_accurate_far_from_the_origin_and_near_an_outlier(rng):
     near = rng.normal(size=(300, 30))
     X = 1e6 + near
     found = map_scores(X, near)
@@ -264,7 +264,7 @@ def test_distances_along_the_points_by_definition(rng):
     assert found == pytest.approx(by_definition(paths, X[:, :1]), rel=1e-12)
 
 
-def test_the_same_order_is_perfect_and_chance_is_nothing(rng):
+def test_identical_order_scores_1_and_random_order_0(rng):
     X = rng.normal(size=(300, 2))
     turned = 3 * X @ [[0.6, -0.8], [0.8, 0.6]] + 7
     assert neighborhood_agreement(X, turned, n_neighbors=None) == 1

@@ -145,7 +145,7 @@ def test_landmarks_of_points_far_outside(distance, rng):
         check(among_landmarks, rng.normal(size=(400, 3)), np.full((1, 3), distance), 4)
 
 
-def test_a_tree_of_points_that_come_ever_closer(rng):
+def test_a_tree_of_points_at_decreasing_distances(rng):
     """Each split separates a single point, so there are more nodes than expected at first."""
     points = 3.0 ** -np.arange(600)[:, None]
     rng.shuffle(points)
@@ -173,7 +173,7 @@ def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     check(SEARCHES["tree"], points, points[[1, 5, 7, 100_001, 299_999]], 40)
 
 
-def test_of_many_copies_only_the_lowest_rows_are_read(rng):
+def test_only_the_lowest_rows_of_many_duplicates_are_read(rng):
     """Other duplicates are sorted behind them in the tree and never read."""
     points = rng.normal(size=(2000, 3))
     points[rng.permutation(2000)[:1500]] = 0.25
@@ -199,7 +199,7 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, calls, monkeypatch):
     assert [products.shape for products, *_ in sifted] == [(32, 32)] * 31 + [(32, 8)]
 
 
-def test_copies_take_two_passes_at_most(rng, calls):
+def test_duplicates_take_at_most_two_passes(rng, calls):
     """Most points coincide: their distances differ from 0 by rounding only."""
     points = rng.normal(size=(5000, 20)).astype(np.float32) + 3
     points[::2] = points[0]

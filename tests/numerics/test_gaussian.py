@@ -54,7 +54,7 @@ def test_spacing_is_the_radius_of_a_landmarks_share_of_the_points(rng):
     assert 9 < landmark_spacing(X, 50, rng) < 12
 
 
-def test_spacing_among_copies_is_that_of_the_next_points(rng):
+def test_spacing_of_duplicates_is_that_of_the_next_points(rng):
     X = np.repeat(np.arange(10.0), 30)[:, None]
     assert landmark_spacing(X, 100, rng) == 1
     with pytest.raises(ValueError, match="width=None needs distinct points"):

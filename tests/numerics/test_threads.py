@@ -116,7 +116,7 @@ def test_a_map_keeps_the_order_and_its_threads():
     assert set(again.values()) == set(first.values()), "a thread was started again"
 
 
-def test_maps_inside_maps_do_not_wait_for_themselves():
+def test_nested_maps_do_not_deadlock():
     def inner(i):
         return list(thread_map(lambda j: i + j, range(6), 2))
 

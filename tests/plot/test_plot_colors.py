@@ -44,7 +44,7 @@ def least_difference(colors, vision):
 
 
 @pytest.mark.parametrize("vision", ["normal", "protanopia", "deuteranopia"])
-def test_classes_stay_apart_for_everyone(vision):
+def test_class_colors_are_distinguishable_with_any_color_vision(vision):
     """A color difference of 2.3 is just noticeable."""
     for n, least in ((8, 15), (12, 15), (20, 6)):
         assert least_difference(RGB[:n], vision) > least
@@ -53,7 +53,7 @@ def test_classes_stay_apart_for_everyone(vision):
     assert least_difference(colors, vision) > 12
 
 
-def test_no_colour_passes_for_another_for_the_background_or_for_missing():
+def test_colors_differ_from_each_other_the_background_and_missing_values():
     others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(GRAY)]
     assert least_difference([*RGB[:20], *others], "normal") > 8
     # The two grays of a light page.

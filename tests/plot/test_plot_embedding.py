@@ -52,7 +52,7 @@ def test_many_markers_are_pixels_in_vector_files(n, rasterized, rng):
     assert axes.collections[0].get_rasterized() is rasterized
 
 
-def test_many_points_are_an_image_of_mean_colours():
+def test_many_points_are_an_image_of_mean_colors():
     """Points with the values 1 and 3 are in two columns, at the sides of the image."""
     x = np.repeat([0.0, 1.0], 20_000)
     coordinates = np.column_stack([x, np.tile(np.linspace(0, 1, 20_000), 2)])
@@ -64,7 +64,7 @@ def test_many_points_are_an_image_of_mean_colours():
     assert not axes.collections
 
 
-def test_pixels_lie_where_their_points_are(rng):
+def test_pixels_are_at_the_positions_of_their_points(rng):
     """In a wide cloud with one far point, its pixel is in that corner, also on the axes."""
     coordinates = np.concatenate([rng.uniform(0, 1, (30_000, 2)), [[10.0, -5.0]]])
     axes = plot.embedding(coordinates, color=np.append(np.zeros(30_000), 1.0))
@@ -160,7 +160,7 @@ def test_grey_points_are_explained(n, rng):
     assert known.figure.axes[1].get_legend() is None
 
 
-def test_missing_numbers_are_grey(rng):
+def test_missing_numbers_are_gray(rng):
     few = rng.normal(size=(4, 2))
     points = plot.embedding(few, color=[1.0, np.nan, 2.0, np.inf]).collections[0]
     colors = points.to_rgba(points.get_array())
@@ -210,7 +210,7 @@ def test_an_estimator_is_drawn_by_its_landmarks(roll, eigenmaps):
 # Errors -----------------------------------------------------------------------------------------
 
 
-def test_panels_share_their_colours(rng):
+def test_panels_share_their_colors(rng):
     few, many = rng.normal(size=(100, 3)), rng.normal(size=(100, 4))
     color, figure = np.linspace(-5, 5, 100), Figure()
     axes = plot.compare(
@@ -265,7 +265,7 @@ def test_classes_have_one_legend(roll, eigenmaps):
     ("count", "ncols", "shape"),
     [(3, None, (1, 3)), (5, None, (2, 4)), (5, 2, (3, 2)), (2, 9, (1, 2))],
 )
-def test_panels_stand_in_rows(count, ncols, shape, rng):
+def test_panels_are_arranged_in_rows(count, ncols, shape, rng):
     axes = plot.compare({f"{i}": rng.normal(size=(9, 2)) for i in range(count)}, ncols=ncols)
     assert axes.shape == (count,)
     assert axes[0].get_subplotspec().get_gridspec().get_geometry() == shape

@@ -153,7 +153,7 @@ def test_bridges_are_marked(islands):
     assert tuple(bridges.get_colors()[0]) != tuple(edges.get_colors()[0])
 
 
-def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands, monkeypatch):
+def test_only_the_heaviest_of_too_many_edges_are_drawn_with_a_note(islands, monkeypatch):
     monkeypatch.setattr("trigpoint.plot._graph._MOST_EDGES", 10)
     axes = plot.graph(islands, on="points")
     edges, bridges, _ = axes.collections

@@ -68,7 +68,7 @@ def test_products_spare_differences_and_change_nothing(dtype, offset):
     np.testing.assert_array_equal(drawn, rows)
 
 
-def test_seeding_looks_at_few_points_again(calls):
+def test_seeding_visits_few_points_again(calls):
     X = np.random.default_rng(0).normal(size=(5000, 24))
     differences = calls(nearest_landmark, "squares_to_row")
     KMeansPlusPlus(200, random_state=0).fit(X)
@@ -224,7 +224,7 @@ def test_the_first_landmark_is_drawn_uniformly():
 
 
 @pytest.mark.parametrize("d", [3, 100])
-def test_few_points_are_looked_at_on_a_manifold(d, rng, monkeypatch):
+def test_few_points_are_visited_on_a_manifold(d, rng, monkeypatch):
     n, k, looked_at = 20_000, 500, 0
     plane = rng.random(size=(n, 2)) @ rng.normal(size=(2, d))
 

@@ -57,7 +57,7 @@ def test_searches_do_not_grow_with_the_number_of_points(n, k, for_bandwidth, sea
     assert needed <= len(searches) < 1.3 * needed
 
 
-def test_in_high_dimension_few_searches_are_in_vain(rng, searches):
+def test_few_searches_are_wasted_in_high_dimension(rng, searches):
     """With a twelfth of all points around each landmark, half are wasted without prediction."""
     X = rng.normal(size=(6000, 50)).astype(np.float32)
     sampler = tp.EfficientDPP(200, n_neighbors=500, random_state=0).fit(X)
@@ -98,7 +98,7 @@ class Steps:
         return self._line
 
 
-def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
+def test_a_search_visits_little_more_than_the_neighbors(monkeypatch):
     """The steps per additional landmark hardly increase in a tree of eight times as many points."""
     steps = Steps(monkeypatch)
     m, fewer, more = 40, 10, 40

@@ -223,7 +223,7 @@ def test_default_neighborhood_follows_n_over_k():
     assert neighborhood_size(5, 3) == 5
 
 
-def test_bandwidth_looks_beyond_copies_of_a_point():
+def test_bandwidth_ignores_duplicates_of_a_point():
     X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
     sampler = EfficientDPP(12, n_neighbors=5, random_state=0).fit(X)
     assert sampler.bandwidth_ == 1.0

@@ -73,7 +73,7 @@ def test_residual_trace_of_many_points_is_estimated(monkeypatch):
 # --- rounding ----------------------------------------------------------------------------------
 
 
-def test_points_that_coincide_but_for_rounding_in_many_columns_are_told_apart():
+def test_points_that_nearly_coincide_are_distinguished_in_many_columns():
     """Next to a spread of a million bandwidths, products would lose all of these distances."""
     rng = np.random.default_rng(4)
     places = rng.normal(size=(5, 40)) * 1e6
