@@ -35,7 +35,7 @@ ESTIMATORS = [
     tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP(50), metric="seuclidean"),
     tp.DiffusionMaps(landmarks=50),
     tp.Isomap(landmarks=tp.FarthestPoint(50)),
-    tp.KernelPCA(landmarks=50),
+    tp.KernelPCA(landmarks=50, metric="manhattan"),
     tp.LandmarkMap(n_iter=20),
     tp.LandmarkMap(landmarks=50, n_iter=20),
     tp.LandmarkMap(metric="seuclidean", n_iter=20),

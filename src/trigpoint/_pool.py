@@ -126,9 +126,15 @@ class Pool:
 
     def sample(self, size: int, rng: np.random.Generator) -> Points:
         """Draw points in proportion to the weights of their rows, which may be repeated."""
-        if self.masses is None:
-            return sample_points(self.points, size, rng)
-        return self.points[repeated_rows(copies_of(self.masses)[0], size, rng)]
+        if self.points.shape[0] <= size and self.masses is None:
+            return self.points
+        return self.points[self._sampled_rows(size, rng)]
+
+    def _sampled_rows(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        if self.masses is not None:
+            return repeated_rows(copies_of(self.masses)[0], size, rng)
+        rows: np.ndarray = sample_points(np.arange(self.points.shape[0]), size, rng)
+        return rows
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
         """Return the neighbor index of the pool, which is built on the first call.
@@ -174,12 +180,7 @@ class DevicePool(Pool):
 
         projection, residual, inside = None, 0.0, self.there
         if inside.shape[1] > n_components:
-            if self.masses is None:
-                rows = np.sort(
-                    rng.choice(len(inside), min(PROJECTION_SAMPLE, len(inside)), replace=False)
-                )
-            else:
-                rows = repeated_rows(copies_of(self.masses)[0], PROJECTION_SAMPLE, rng)
+            rows = self._sampled_rows(PROJECTION_SAMPLE, rng)
             sample = inside[to_device(rows, inside.device)].cpu().numpy()
             projection = principal_projection(sample, n_components, rng)
             is_single = float(torch.stack(inside.aminmax()).abs().max()) < LARGE
@@ -332,8 +333,9 @@ def all_rows(source: Any, space: Space, rng: np.random.Generator) -> Pool:
     rows, masses = _weighing(source)
     if masses is None:
         return draw_pool(source, space, source.n, rng, size=source.n)
-    # Fit the space to rows in proportion to their weights.
-    draw_pool(source, space, 1, rng)
+    if space.learns or source.columns.sparse:
+        # Check the space, and fit it to rows in proportion to their weights.
+        draw_pool(source, space, 1, rng)
     raw = source.take(rows)
     points = space(raw, 0 if rows is None else rows)
     pool = Pool(points, source.n, rows, space, source.columns.count)

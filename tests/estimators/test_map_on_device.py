@@ -54,6 +54,19 @@ def some_forces(masses, neighbors=None, pulls=None):
     return DeviceForces(torch.arange(k), shares, pairs)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "seuclidean"])
+@pytest.mark.parametrize("columns", [20, 64], ids=["all columns", "principal components"])
+def test_whole_weights_give_the_map_of_repeated_rows(metric, columns, there):
+    X, w = torch.tensor(DIGITS[:400, :columns]), np.arange(400) % 4
+    rows = np.repeat(np.arange(400), w)
+    emb = tp.LandmarkMap(n_iter=20, metric=metric)
+    expected = emb.fit_transform(X[torch.tensor(rows)])
+    indices = emb.landmark_indices_
+    found = emb.fit_transform(X, sample_weight=w)
+    np.testing.assert_array_equal(np.asarray(found)[rows], np.asarray(expected))
+    np.testing.assert_array_equal(emb.landmark_indices_, rows[indices])
+
+
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_forces_are_those_of_all_pairs(n_components, rng, monkeypatch):
     monkeypatch.setattr(torch_layout, "_PAIRS", 700)
