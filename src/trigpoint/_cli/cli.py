@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from trigpoint._cli.arguments import COMMANDS, make_parser
@@ -18,6 +19,9 @@ from trigpoint._cli.results import (
     Result,
     described,
     line,
+    open_display,
+    step,
+    write,
 )
 from trigpoint._common.words import printable
 
@@ -37,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     usual = warnings.showwarning
-    warnings.showwarning = _show_warning
+    warnings.showwarning = partial(_show_warning, options)
     try:
         return _show(_run(options), options.json)
     except KeyboardInterrupt:
@@ -54,13 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> Result:
     """Run the subcommand, and always close the progress display."""
+    display = open_display(options)
+    # Importing takes a second or two.
+    step(options, "starting")
     try:
         command = importlib.import_module(f"trigpoint._cli.{options.command}")
         result: Result = command.run(options)
         return result
     finally:
-        if display := getattr(options, "display", None):
-            display.close()
+        if display:
+            display.stop()
+            options.display = None
 
 
 def _show(result: Result, as_json: bool) -> int:
@@ -76,12 +84,11 @@ def _show(result: Result, as_json: bool) -> int:
     return 0
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(
+    options: argparse.Namespace, message: Warning | str, *_: Any, **__: Any
+) -> None:
     """Show a warning without its source location, which means nothing to the user."""
-    # Imported here because it is slow; `tqdm.write` does not break progress bars.
-    from tqdm import tqdm
-
-    tqdm.write(line(f"warning: {message}"), file=sys.stderr)
+    write(options, f"warning: {message}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from trigpoint._common.display import ProgressBars, ProgressLines, progress_display
 from trigpoint._common.words import printable
 
 # Nonzero exit codes: 2 is argparse's, and 130 the shell's code for Ctrl-C.
@@ -81,16 +82,33 @@ def line(text: str) -> str:
 
 def say(options: argparse.Namespace, text: str) -> None:
     """Write a message to standard error, unless --quiet was given."""
-    if not options.quiet and sys.stderr is not None:
+    if not options.quiet:
+        write(options, text)
+
+
+def write(options: argparse.Namespace, text: str) -> None:
+    """Write a message to standard error, above the progress bar if there is one."""
+    if display := getattr(options, "display", None):
+        display.write(line(text))
+    elif sys.stderr is not None:
         print(line(text), file=sys.stderr)
 
 
-def progress(options: argparse.Namespace) -> Any:
-    """Return the `verbose` argument of estimators: a display that `main` closes, or False."""
-    if options.quiet or sys.stderr is None:
-        return False
-    if getattr(options, "display", None) is None:
-        from trigpoint._common.progress import progress_display
-
+def open_display(options: argparse.Namespace) -> ProgressBars | ProgressLines | None:
+    """Open the progress display, which `main` closes, unless --quiet was given."""
+    options.display = None
+    if not options.quiet and sys.stderr is not None:
         options.display = progress_display(sys.stderr)
+        options.display.keep_fresh()
     return options.display
+
+
+def step(options: argparse.Namespace, stage: str) -> None:
+    """Show a stage whose progress is not known, until the next one begins."""
+    if options.display is not None:
+        options.display(stage, 0, 1)
+
+
+def progress(options: argparse.Namespace) -> Any:
+    """Return the `verbose` argument of estimators."""
+    return options.display or False

@@ -9,8 +9,24 @@ from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from trigpoint._common.display import compilation
 from trigpoint._common.warn import warn_user
+
+
+
+class _Listener(event.Listener):
+    """Tells the progress displays when loops are compiled."""
+
+    def on_start(self, event: Any) -> None:
+        compilation.begin()
+
+    def on_end(self, event: Any) -> None:
+        compilation.end()
+
+
+event.register("numba:compile", _Listener())
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -209,7 +209,7 @@ def reporter(verbose: Any) -> Report:
         )
     if not verbose:
         return silent
-    from trigpoint._common.progress import progress_display
+    from trigpoint._common.display import progress_display
 
     return progress_display(sys.stderr)
 
