@@ -33,7 +33,8 @@ LAYERS = [
     {"_numerics"},
     {"_neighbors"},
     {"_numerics.blocks"},
-    {"_kernels", "_common"},
+    {"_kernels"},
+    {"_common"},
 ]
 
 # Every estimator has a method `save`, which in turn needs the list of all estimators.
@@ -151,7 +152,7 @@ OPTIONAL = ["pyarrow", "zarr", "h5py", "pandas", "polars", "xarray", "dask", "to
         # Plotting, clustering and image libraries are imported where they are used.
         (
             "from trigpoint import LaplacianEigenmaps",
-            ["numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel", "tqdm"],
+            ["numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel"],
         ),
         ("from trigpoint import open_source; open_source([[1, 2]])", OPTIONAL),
     ],

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 from sklearn.base import clone
 
-from trigpoint._common import progress
-from trigpoint._common.progress import ProgressBars, ProgressLines, ProgressMixin, progress_display
+from trigpoint._common import display as display_module
+from trigpoint._common.display import ProgressBars, ProgressLines, compilation, progress_display
+from trigpoint._common.progress import ProgressMixin
 from trigpoint._numerics.blocks import reporter
 
 
@@ -49,25 +50,63 @@ def terminal():
 def clock(monkeypatch):
     """Replace the clock; time passes only when the test says so."""
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(progress, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(display_module, "monotonic", lambda: clock.now)
     return clock
 
 
-def test_a_bar_tells_the_stage_the_share_and_the_counts(terminal):
+def test_a_bar_shows_the_stage_the_counts_and_the_time_left(terminal, clock):
     display = progress_display(terminal)
     assert isinstance(display, ProgressBars)
     display("landmarks", 0, 2500)
-    time.sleep(0.15)
+    clock.now += 5
     display("landmarks", 625, 2500)
-    first, last = terminal.drawn()[0], terminal.drawn()[-1]
-    assert first.startswith("landmarks:   0%|")
-    assert last.startswith("landmarks:  25%|")
-    assert "| 625 of 2,500 [00:00<00:0" in last
+    first, last = terminal.drawn()
+    assert first.rstrip() == f"landmarks: {'░' * 20} 0 of 2,500 (0 %), 0 s"
+    assert last == f"landmarks: {'█' * 5}{'░' * 15} 625 of 2,500 (25 %), 5 s, 15 s left"
     assert "\n" not in terminal.getvalue()
     display("landmarks", 2500, 2500)
     assert terminal.getvalue().count("\n") == 1
-    # The finished bar shows no remaining time.
-    assert re.fullmatch(r"landmarks: 100%\|.+\| 2,500 of 2,500 \[00:0\d\] *", terminal.kept()[0])
+    # No remaining time is left on the screen.
+    assert terminal.kept()[0].rstrip() == f"landmarks: {'█' * 20} 2,500 of 2,500 (100 %), 5 s"
+
+
+def test_messages_go_above_the_bar(terminal):
+    display = progress_display(terminal)
+    display("landmarks", 1, 10)
+    display.write("warning: far points")
+    display.close()
+    warning, bar = terminal.kept()
+    assert warning == "warning: far points"
+    assert bar.startswith("landmarks: ██░")
+
+
+def test_compiling_is_shown_and_not_counted_as_work(terminal, clock):
+    display = progress_display(terminal)
+    display("layout", 0, 100)
+    compilation.begin()
+    clock.now += 30
+    display.refresh()
+    assert terminal.drawn()[-1].rstrip().endswith("compiling inner loops (first run only), 30 s")
+    compilation.end()
+    clock.now += 2
+    display("layout", 10, 100)
+    assert terminal.drawn()[-1].rstrip().endswith("10 of 100 (10 %), 32 s, 18 s left")
+
+
+def test_the_command_is_never_silent_for_long(terminal):
+    """Even if a stage reports nothing, and nothing is left of what took no time."""
+    display = progress_display(terminal)
+    display.keep_fresh()
+    display("starting", 0, 1)
+    display("reading", 0, 1)
+    assert terminal.getvalue() == ""
+    time.sleep(1.3)
+    assert re.fullmatch(r"reading: [\d.]+ s", terminal.drawn()[-1].rstrip())
+    display.stop()
+    assert len(terminal.kept()) == 1
+    after = terminal.getvalue()
+    time.sleep(0.7)
+    assert terminal.getvalue() == after
 
 
 @pytest.mark.parametrize("columns", [120, 80, 30, 0])
@@ -97,8 +136,8 @@ def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
     display.close()
     display.close()
     landmarks, points = terminal.kept()
-    assert landmarks.startswith("landmarks:  30%|")
-    assert points.startswith("points:   0%|")
+    assert landmarks.startswith("landmarks: ██████░")
+    assert points.startswith("points: ░")
     assert terminal.getvalue().endswith("\n")
 
 
@@ -113,13 +152,13 @@ def test_notebooks_get_bars(monkeypatch):
 @pytest.mark.parametrize(
     ("seconds", "lines"),
     [
-        (0.2, ["table1: 25 of 25 (100%), 5 s"]),
+        (0.2, ["table1: 25 of 25 (100 %), 5 s"]),
         (
             1,
             [
-                "table1: 10 of 25 (40%), 10 s, 15 s left",
-                "table1: 20 of 25 (80%), 20 s, 5 s left",
-                "table1: 25 of 25 (100%), 25 s",
+                "table1: 10 of 25 (40 %), 10 s, 15 s left",
+                "table1: 20 of 25 (80 %), 20 s, 5 s left",
+                "table1: 25 of 25 (100 %), 25 s",
             ],
         ),
     ],
@@ -136,15 +175,22 @@ def test_without_a_terminal_lines_appear_every_ten_seconds_and_at_the_end(clock,
     assert stream.getvalue().splitlines() == lines
 
 
-def test_empty_and_single_step_stages(clock, terminal):
+def test_few_steps_give_no_estimate_and_a_single_one_shows_only_its_time(clock, terminal):
     stream = io.StringIO()
-    progress_display(stream)("points", 0, 0)
-    assert stream.getvalue() == "points: 0 of 0 (100%), 0 s\n"
-    display = progress_display(terminal)
+    display = progress_display(stream)
     display("points", 0, 0)
+    display("methods", 0, 4)
+    clock.now += 20
+    display("methods", 1, 4)
+    display("graph", 0, 1)
+    clock.now += 3
+    display("graph", 1, 1)
+    lines = ["points: 0 of 0 (100 %), 0 s", "methods: 1 of 4 (25 %), 20 s", "graph: 3 s"]
+    assert stream.getvalue().splitlines() == lines
+    display = progress_display(terminal)
     display("graph", 0, 1)
     display("graph", 1, 1)
-    assert [line.rstrip() for line in terminal.kept()][1:] == ["graph: 00:00"]
+    assert terminal.getvalue() == ""
 
 
 def test_no_progress_by_default(capsys):
@@ -153,8 +199,8 @@ def test_no_progress_by_default(capsys):
     reporter(lambda *call: calls.append(call))("points", 1, 1)
     assert calls == [("points", 1, 1)]
     assert capsys.readouterr() == ("", "")
-    reporter(True)("points", 1, 1)
-    assert capsys.readouterr().err == "points: 0 s\n"
+    reporter(True)("points", 2, 2)
+    assert capsys.readouterr().err == "points: 2 of 2 (100 %), 0 s\n"
     with pytest.raises(TypeError, match="verbose='yes' is neither True, False nor a function"):
         reporter("yes")
 

@@ -84,9 +84,7 @@ def _show(result: Result, as_json: bool) -> int:
     return 0
 
 
-def _show_warning(
-    options: argparse.Namespace, message: Warning | str, *_: Any, **__: Any
-) -> None:
+def _show_warning(options: argparse.Namespace, message: Warning | str, *_: Any, **__: Any) -> None:
     """Show a warning without its source location, which means nothing to the user."""
     write(options, f"warning: {message}")
 

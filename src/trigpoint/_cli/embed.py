@@ -22,7 +22,7 @@ from trigpoint._cli.points import (
     read_colors,
     read_named,
 )
-from trigpoint._cli.results import Result, item, progress, say
+from trigpoint._cli.results import Result, item, progress, say, step
 from trigpoint._common.device import resolve_device
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import compare_methods
@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> Result:
         estimator.save(options.save)
         written.append(options.save)
     if options.report is not None:
+        step(options, f"writing {options.report}")
         estimator.report(
             options.report,
             source,
@@ -93,6 +94,7 @@ def run(options: argparse.Namespace) -> Result:
         )
         written.append(options.report)
     if options.png is not None:
+        step(options, f"drawing {options.png}")
         _draw(options, color, coordinates)
         written.append(options.png)
     values = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.results import CommandError, listing, say
+from trigpoint._cli.results import CommandError, listing, say, step
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import VALUE_FORMATS
@@ -37,6 +37,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     model, all but row labels. Without --metric, the option is set to the metric for these columns.
     """
     path = Path(split_place(options.input)[0])
+    step(options, f"reading {path.name}")
     table = table_columns(path) if path.exists() and is_table(path) else []
     names = [column.name for column in table]
     chosen = None if options.columns is None else _wanted(options.columns, names)

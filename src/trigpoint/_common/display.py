@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from trigpoint._common.words import duration
 
-# Seconds between redrawn bars, between lines in a log, and before a stage of one step is shown.
+# Seconds between redrawn bars and between lines in a log, and of a stage of one step not shown.
 _SECONDS_PER_FRAME, _SECONDS_PER_LINE, _SHORT = 0.1, 10.0, 0.5
 
 # No time is estimated for fewer steps, which may take very different times.
@@ -61,7 +61,7 @@ class Stage:
     done: int
     total: int
     done_before: int
-    began: float = field(default_factory=monotonic)
+    began: float = field(default_factory=lambda: monotonic())
     compiled_before: float = field(default_factory=lambda: compilation.seconds)
 
     @property
@@ -71,7 +71,7 @@ class Stage:
 
     def text(self) -> str:
         """Return counts, time, and the time left."""
-        spent = duration(self.seconds)
+        spent = duration(round(self.seconds, 1))
         if compilation.depth:
             return f"{_COMPILING}, {spent}"
         if self.total == 1:
@@ -119,7 +119,7 @@ class Display:
         """End a stage that did not come to its end."""
 
     def keep_fresh(self) -> None:
-        """Redraw the stage every second in a thread, until `stop` is called."""
+        """Redraw the stage twice a second in a thread, until `stop` is called."""
 
     def stop(self) -> None:
         """Close the display, and end the thread of `keep_fresh`."""
@@ -149,7 +149,7 @@ class ProgressBars(Display):
 
     def keep_fresh(self) -> None:
         def run() -> None:
-            while not self._closed.wait(1.0):
+            while not self._closed.wait(_SHORT):
                 self.refresh()
 
         threading.Thread(target=run, daemon=True).start()

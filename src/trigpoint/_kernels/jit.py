@@ -15,7 +15,6 @@ from trigpoint._common.display import compilation
 from trigpoint._common.warn import warn_user
 
 
-
 class _Listener(event.Listener):
     """Tells the progress displays when loops are compiled."""
 
