@@ -376,6 +376,7 @@ def _among(
         exact(first, others, out)
         return
     for place in range(len(others)):
+        # One row at a time, since the rows are not consecutive.
         exact(int(rows[first + place]), rows[others[place : place + 1]], out[place : place + 1])
 
 

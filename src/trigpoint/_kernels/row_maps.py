@@ -52,6 +52,9 @@ def jaccard_of_pairs(
     for i in range(len(others)):
         for j in range(others.shape[1]):
             a, b = first + i, others[i, j]
+            if j > 0 and b == others[i, j - 1]:
+                out[i, j] = out[i, j - 1]
+                continue
             out[i, j] = _jaccard(bits[a], sizes[a], bits[b], sizes[b])
 
 

@@ -23,8 +23,8 @@ def refined_neighbors(
     """Return the m nearest of the candidates of each row, and of their neighbors, with distances.
 
     `candidates` (n, c) are other rows that may be near, and ``distances(first, others, out)`` fills
-    distances (b, m) from b rows, beginning with `first`, to the rows `others` (b, m). Among equal
-    distances, lower rows come first.
+    distances (b, m) from b rows, beginning with `first`, to the rows `others` (b, m), which are
+    ascending and may be repeated. The result is in the order of the rows.
 
     References
     ----------
@@ -36,13 +36,13 @@ def refined_neighbors(
 
     def choose(part: slice, others: np.ndarray) -> None:
         others = np.sort(others, axis=1)
-        squares = np.empty(others.shape)
-        distances(part.start, others, squares)
-        squares[:, 1:][others[:, 1:] == others[:, :-1]] = np.inf
-        squares[others == np.arange(part.start, part.stop)[:, None]] = np.inf
-        order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+        all_gaps = np.empty(others.shape)
+        distances(part.start, others, all_gaps)
+        all_gaps[:, 1:][others[:, 1:] == others[:, :-1]] = np.inf
+        all_gaps[others == np.arange(part.start, part.stop)[:, None]] = np.inf
+        order = np.sort(np.argpartition(all_gaps, m - 1, axis=1)[:, :m], axis=1)
         found[part] = np.take_along_axis(others, order, axis=1)
-        gaps[part] = np.take_along_axis(squares, order, axis=1)
+        gaps[part] = np.take_along_axis(all_gaps, order, axis=1)
 
     def run(of: Callable[[slice], np.ndarray], width: int) -> None:
         parts = row_blocks(n, block_rows(_CANDIDATE_BYTES * width))
