@@ -2,7 +2,7 @@
 
 Each of six topics is a direction, and texts differ in length, as word counts do. By Euclidean
 distance, short texts of all topics lie together; with `metric="cosine"`, only directions matter.
-See [Directions, units and counts](../../guide/metric.md).
+See [Distances](../../guide/metric.md).
 """
 
 import numpy as np

@@ -258,6 +258,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             parameters=parameters,
             landmark_coordinates=coordinates,
             method=type(self).__name__,
+            metric_kept=model.space.preserved,
             title=vars(type(self)).get("_title", type(self).__name__),
             equal_scales=self._equal_scales,
             unhelpful=self._unhelpful,

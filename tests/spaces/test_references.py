@@ -135,7 +135,9 @@ def test_every_estimator_and_storage(metric, estimator, rng, tmp_path):
     dask = pytest.importorskip("dask.array")
     found = again.transform(dask.from_array(X[240:], chunks=(25, 3)))
     np.testing.assert_array_equal(np.asarray(found), expected)
-    assert emb.quality(X).n_points == 300
+    quality = emb.quality(X)
+    assert quality.metric_kept == emb.model_.space.preserved
+    assert ("of the neighbors by the metric" in quality.verdict) == (quality.metric_kept < 0.8)
     if not callable(metric):
         assert pickle.loads(pickle.dumps(emb)).transform(X).shape == (300, 2)
 
@@ -203,7 +205,7 @@ def test_neighbors_of_all_rows_are_compared_exactly(metric, rng):
     np.testing.assert_allclose(np.take_along_axis(D, rows, axis=1), distances, rtol=1e-12)
     assert (rows != np.arange(len(X))[:, None]).all()
     best = np.sort(D + np.diag(np.full(len(X), np.inf)), axis=1)[:, :20]
-    missed = (distances > best + 1e-12).mean()
+    missed = (np.sort(distances, axis=1) > best + 1e-12).mean()
     assert missed < 0.1 * (before > best + 1e-12).mean() + 0.001
     one, two = (refined_neighbors(candidates, 20, space.exact(X), threads) for threads in (1, 2))
     np.testing.assert_array_equal(one[0], two[0])

@@ -103,6 +103,7 @@ class Fit:
     # Coordinates (k, l) of the landmarks, from the spectrum or smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     method: str = ""  # Name of the estimator's class.
+    metric_kept: float = 1.0  # Share of neighbors that the map to Euclidean rows preserves.
     # Attributes of the class, documented in `Embedding`.
     title: str = ""
     equal_scales: bool = False

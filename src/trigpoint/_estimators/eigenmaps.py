@@ -176,12 +176,17 @@ class LaplacianEigenmaps(MarkovEmbedding):
         ``"auto"`` uses all landmarks for more than five coordinates. Otherwise it is ``"smooth"``
         up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
         points per landmark, or ``"graph"``.
-    metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
-        Distance between points. ``"cosine"`` is for vectors whose length is irrelevant, such as
-        text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for
-        columns of different units, which are divided by their standard deviations. An object with
-        ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a custom
-        distance. `landmarks_` holds the rows after this step.
+    metric : str, function or object, default="euclidean"
+        Distance between points. ``"cosine"`` and ``"correlation"`` compare directions, such as text
+        embeddings and word counts; ``"seuclidean"`` and ``"mahalanobis"`` rescale columns of
+        different units, and ``"table"`` those of tables of any kind; ``"hellinger"`` is for shares,
+        ``"hamming"`` for codes, ``"jaccard"`` (or ``"tanimoto"``) for zeros and ones,
+        ``"manhattan"`` for columns with a few large differences, and ``"haversine"`` for latitude
+        and longitude in degrees. ``"precomputed"`` takes distances, of shape (n, n) or to some of
+        the rows. A function returns the distance between two rows, texts or other objects. An
+        object with ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a
+        custom map. `landmarks_` holds the Euclidean rows, and ``model_.space.preserved`` the share
+        of neighbors by the metric that they preserve.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the pool and the landmarks.
     n_jobs : int or None, default=None

@@ -95,6 +95,9 @@ class Quality:
         in the embedding: 0 means no distortion, 1 that the embedding is torn or folded there.
     queries, embedded_queries : ndarray of shape (n_queries, n_features or n_components)
         Points whose neighborhoods were compared, and their coordinates, for `distortion_of`.
+    metric_kept : float
+        Share of the nearest neighbors by the metric that are nearest by the Euclidean rows, among
+        which all other measures compare neighbors. It is 1 if the map to these rows is exact.
 
     Notes
     -----
@@ -140,6 +143,7 @@ class Quality:
     distortion: np.ndarray
     queries: np.ndarray
     embedded_queries: np.ndarray
+    metric_kept: float = 1.0
 
     @property
     def grade(self) -> str:
@@ -204,6 +208,8 @@ class Quality:
             else f"{self.dimension:.1f}",
             "redundant coordinates": ", ".join(map(str, self.redundant)) or "none",
         }
+        if self.metric_kept < 1:
+            lines["kept by the metric"] = f"{self.metric_kept:.1%}, by its map to Euclidean rows"
         if self.pieces is not None:
             lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
         if self.shortcuts is not None:
@@ -290,6 +296,7 @@ def assess(
         rows=rows,
         queries=X[:n_queries].copy(),
         embedded_queries=Y[:n_queries].copy(),
+        metric_kept=fitted.metric_kept,
     )
 
 

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
+# Share of neighbors that the map of a metric to Euclidean rows preserves, below which the verdict
+# says so.
+_LEAST_BY_METRIC = 0.8
+
 # Minimum score for each grade.
 GRADES = {"excellent": 0.75, "good": 0.5, "fair": 1 / 3, "poor": 0.0}
 
@@ -203,6 +207,10 @@ def verdict_on(quality: "Quality") -> str:
         f"{quality.n_neighbors} neighbors are kept"
         + (f" while {by_pca}" if pca_is_better(quality) else f" ({by_pca})")
     ]
+    if quality.metric_kept < _LEAST_BY_METRIC:
+        clauses.append(
+            f"Euclidean rows keep {_percent(quality.metric_kept)} of the neighbors by the metric"
+        )
     if quality.redundant:
         clauses.append(_functions(quality.redundant, quality.n_components))
     remedy = quality.remedy
