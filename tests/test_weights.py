@@ -272,7 +272,7 @@ def test_bad_weights(change, message, X):
 def test_more_landmarks_than_rows_of_positive_weight(X):
     w = np.zeros(300)
     w[:10] = 3
-    few = "choose {} <= 10 .landmarks are drawn from 10 rows of positive weight."
+    few = "choose {} <= 10 .the pool holds 10 rows of positive weight."
     for sampler in (tp.Uniform(11), tp.FarthestPoint(11), tp.EfficientDPP(11), tp.ExactDPP(11)):
         with pytest.raises(tp.ParameterError, match=few.format("n_landmarks")):
             sampler.fit(X, sample_weight=w)

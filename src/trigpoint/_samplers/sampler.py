@@ -136,7 +136,7 @@ def check_n_landmarks(n_landmarks: Any, pool: Pool) -> int:
     size = pool.distinct.shape[0]
     why = f"the data has {size} points"
     if pool.weights is not None:
-        why = f"landmarks are drawn from {size} rows of positive weight"
+        why = f"the pool holds {size} rows of positive weight"
     return check_count("n_landmarks", n_landmarks, high=size, why=why)
 
 
