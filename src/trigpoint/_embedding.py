@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -31,7 +31,7 @@ from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
-    from trigpoint._report import InlinePage, Subject
+    from trigpoint._report import InlinePage, ReportOptions, Subject
 
 # Parameters that affect the execution of a fit, not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose")
@@ -297,12 +297,12 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
 
     @overload
     def report(
-        self, path: str | os.PathLike[str], X: Any = None, *, color: Any = None, **options: Any
+        self, path: str | os.PathLike[str], X: Any = None, **options: Unpack["ReportOptions"]
     ) -> Path: ...
 
     @overload
     def report(
-        self, path: None = None, X: Any = None, *, color: Any = None, **options: Any
+        self, path: None = None, X: Any = None, **options: Unpack["ReportOptions"]
     ) -> "InlinePage": ...
 
     def report(
@@ -311,7 +311,12 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         X: Any = None,
         *,
         color: Any = None,
-        **options: Any,
+        text: Any = None,
+        images: Any = None,
+        title: str | None = None,
+        sample: int | None = None,
+        coordinates: Any = None,
+        force: bool = True,
     ) -> "Path | InlinePage":
         """Write an interactive page about the embedding, in one HTML file that opens offline.
 
@@ -321,19 +326,32 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             The file to write. If omitted, as in ``emb.report(X=X)``, a notebook displays the page
             below the cell.
         X : array-like of shape (n, d), file, or Dask collection; or None, default=None
-            The rows to show; if omitted, only the landmarks are shown.
+            The rows to show; if omitted, only the landmarks are shown. The index of a DataFrame
+            names the rows.
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
             Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
-        **options
-            Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show for
-            the points, ``title``, ``sample``, ``force``.
+        text : array-like of shape (n,), dict or DataFrame; or None, default=None
+            Texts of the points, such as words, titles or ids, by which they can be found; pass
+            several in a dict or DataFrame. The first one is written on the map.
+        images : tuple of int, or array-like of shape (n,); or None, default=None
+            The shape of the images that the rows contain, such as ``(28, 28)``; or paths or URLs of
+            images, which the page loads only on request.
+        title : str or None, default=None
+            Title of the page. ``None`` names the method and the number of points.
+        sample : int or None, default=None
+            Maximum number of points on the page, drawn at random. ``None`` shows up to 100,000
+            points, or up to 1,000,000 if they have texts.
+        coordinates : array-like of shape (n, l), file, or None, default=None
+            What `transform` returned or wrote for `X`, so that it is not computed again.
+        force : bool, default=True
+            Whether to replace an existing file.
 
         Returns
         -------
         Path or InlinePage
             The file that was written, or the page.
         """
-        from trigpoint._report import write_report
+        from trigpoint._report import row_names, write_report
 
         check_is_fitted(self)
         if path is not None:
@@ -342,7 +360,19 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         source = None
         if X is not None:
             source = self._opened(X)
-        return write_report(self._subject(), path, source, color=color, **options)
+        return write_report(
+            self._subject(),
+            path,
+            source,
+            color=color,
+            text=text,
+            ids=row_names(X),
+            images=images,
+            title=title,
+            sample=sample,
+            coordinates=coordinates,
+            force=force,
+        )
 
     def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
         """Measure the quality of the embedding, and recommend the most promising improvement.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from terminal import embed, result, run, said
+from tests.report.browsing import unpacked
 
 import trigpoint as tp
 from trigpoint._cli.cli import main
@@ -141,8 +142,12 @@ def test_warnings_are_lines(folder, capsys):
 
 def colors_of(page):
     """Return the names of the colorings that a page offers."""
-    facts = json.loads(Path(page).read_text().split('id="facts">')[1].split("</script>")[0])
-    return [column["name"] for column in facts["colors"]]
+    return [column["name"] for column in facts_of(page)["colors"]]
+
+
+def facts_of(page):
+    """Return the facts that a page carries."""
+    return unpacked(Path(page).read_text(encoding="utf-8"))[0]
 
 
 def test_colors_of_a_page(folder):
@@ -153,21 +158,38 @@ def test_colors_of_a_page(folder):
     assert run("embed", "roll.csv", *arguments, "name,up,labeled.npz::y") == 0
     np.testing.assert_array_equal(np.load("Z.npy"), np.load("Y.npy"))
     assert colors_of("page.html") == ["name", "up", "y"]
-    assert '"labels":["point"]' in Path("page.html").read_text()
+    assert facts_of("page.html")["colors"][0]["labels"] == ["point"]
 
 
 def test_images_and_text_of_a_page(folder, capsys):
     arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--force"]
     columns = ["roll.csv", *COLUMNS]
     assert run("embed", *columns, *arguments, "--images", "1x3", "--text", "name") == 0
-    text = (folder / "page.html").read_text()
-    assert '"text":{"name":"name","values":["point",' in text
-    assert '"tiles":{"points"' in text
+    facts = facts_of("page.html")
+    (texts,) = facts["texts"]
+    assert (texts["name"], texts["values"][0], texts["cut"]) == ("name", "point", 0)
+    assert facts["tiles"]["height"] == 1
     assert run("embed", *columns, *arguments, "--images", "name") == 0
-    assert '"addresses":["point",' in (folder / "page.html").read_text()
+    assert facts_of("page.html")["addresses"][0] == "point"
     capsys.readouterr()
     assert run("embed", *columns, *arguments, "--images", "28x28") == FAILED
     assert "does not match the 3 values of a row" in said(capsys)
+
+
+def test_title_texts_and_sample_of_a_page(folder, capsys):
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--force"]
+    columns = ["roll.csv", *COLUMNS]
+    more = ["--title", "A <roll>", "--text", "name,labeled.npz::y", "--sample", "70"]
+    assert run("embed", *columns, *arguments, *more) == 0
+    facts = facts_of("page.html")
+    assert "<title>A &lt;roll&gt;</title>" in Path("page.html").read_text(encoding="utf-8")
+    assert [texts["name"] for texts in facts["texts"]] == ["name", "y"]
+    assert facts["sampled"] == 70
+    for option in ("--title", "--text", "--sample"):
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            run("embed", *columns, "-o", "Z.npy", option, "9")
+        assert f"{option} applies only to --report" in capsys.readouterr().err
 
 
 def test_a_picture(folder, capsys):

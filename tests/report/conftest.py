@@ -27,7 +27,7 @@ def fitted(roll):
 
 @pytest.fixture(scope="session")
 def written(fitted, roll, hostile, tmp_path_factory) -> Path:
-    """A page with all that a page can have, hostile labels included."""
+    """A page with colors of each kind and hostile labels, on which part of the points are shown."""
     X, intrinsic = roll
     parts = np.where(intrinsic[:, 0] > np.median(intrinsic[:, 0]), "outer", hostile)
     path = tmp_path_factory.mktemp("report") / "roll.html"
@@ -37,7 +37,7 @@ def written(fitted, roll, hostile, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def browser():
-    """Chromium without a window, or a skip that says why there is none."""
+    """Start Chromium without a window, or skip and say why there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
@@ -52,13 +52,13 @@ def browser():
 
 @pytest.fixture(scope="session")
 def free_windows(browser) -> dict[tuple, list]:
-    """Windows that tests may take, by what is decided when a window is made."""
+    """Windows that tests can reuse, by the options with which they were opened."""
     return {}
 
 
 @pytest.fixture
 def window(browser, free_windows):
-    """Take a window for the test: a new process for each would cost more than its page."""
+    """Take a free window, since opening one takes longer than loading a page."""
     taken = []
 
     def opened(*, viewport=WIDE, color_scheme="light", **options):
@@ -80,7 +80,7 @@ def window(browser, free_windows):
 
 @pytest.fixture
 def open_page(window, written):
-    """Open the page in a window; nothing may be asked of a network, nothing may fail."""
+    """Open the page in a window; any request, message or error fails the test."""
     heard, problems = [], []
 
     def opened(path=written, **options):

@@ -5,6 +5,21 @@ from browsing import box, pixels, point_at, settle, state
 
 import trigpoint as tp
 
+SCREENS = {"desktop": (1280, 860), "frame": (900, 720), "narrow": (640, 832), "phone": (390, 844)}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_map_fills_the_first_screen(open_page, screen):
+    width, height = SCREENS[screen]
+    page = open_page(viewport={"width": width, "height": height}, has_touch=screen == "phone")
+    plot = page.locator("#embedding").bounding_box()
+    assert plot["y"] + plot["height"] <= height
+    assert plot["height"] > 0.72 * height
+    assert plot["width"] > (0.65 if width > 760 else 0.9) * width
+    # Nothing scrolls sideways, and the search is at least partly on the first screen.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#search-form").bounding_box()["y"] < height
+
 
 @pytest.fixture
 def page(open_page):
@@ -32,7 +47,8 @@ def test_it_opens_and_says_what_it_shows(page, hostile):
     assert page.locator("img").count() == 0
     assert page.locator("h1").inner_text() == hostile
     shown = page.locator("#shown").inner_text()
-    assert shown.startswith("All 3,000 points are included in the density. 2,000 of them")
+    assert shown.startswith("The page has 2,000 of 3,000 rows, drawn at random.")
+    assert "sample=3000, or --sample 3000" in shown
     assert page.locator("#selected").inner_text() == "Nothing selected"
     assert page.locator("#color optgroup").count() == 4
 
@@ -134,14 +150,14 @@ def test_lasso_in_the_original_columns_selects_and_shift_adds(page):
     assert state(page)["selected"] == 0
 
 
-def test_colours_and_their_legend(page, hostile):
+def test_colors_and_their_legend(page, hostile):
     assert state(page)["colorName"] == "part"
     assert page.locator("#legend button").all_inner_texts() == [hostile, "outer"]
     page.locator("#legend button").last.click()
     assert state(page)["selected"] == pytest.approx(1000, abs=100)
     page.get_by_role("button", name="Clear selection").click()
     seen = {pixels(page, "embedding")}
-    for name in ("point density", "landmark cell", "arc length", "column 1", "coordinate 1"):
+    for name in ("one color", "neighbors lost", "arc length", "column 1", "coordinate 1"):
         page.select_option("#color", label=name)
         assert state(page)["colorName"] == name
         seen.add(pixels(page, "embedding"))
@@ -150,17 +166,17 @@ def test_colours_and_their_legend(page, hostile):
 
 
 def test_landmarks_and_graph_are_switched(page):
-    """Among many points, landmarks are on at first."""
-    assert page.get_by_role("checkbox", name="Landmarks").is_checked()
-    assert "Landmarks are hidden" not in page.locator("#shown").inner_text()
+    """Both are hidden at first."""
     plain = pixels(page, "embedding")
     page.get_by_role("checkbox", name="Graph").check()
     assert page.locator("#edge-key").is_visible()
     with_graph = pixels(page, "embedding")
+    page.get_by_role("checkbox", name="Landmarks").check()
+    with_both = pixels(page, "embedding")
     page.get_by_role("checkbox", name="Graph").uncheck()
     page.get_by_role("checkbox", name="Landmarks").uncheck()
-    without = pixels(page, "embedding")
-    assert len({plain, with_graph, without}) == 3
+    assert pixels(page, "embedding") == plain
+    assert len({plain, with_graph, with_both}) == 3
     assert not page.locator("#edge-key").is_visible()
 
 
@@ -237,8 +253,8 @@ def test_every_control_is_reached_by_tab_in_order(page):
             " return getComputedStyle(seen).outlineStyle; })()"
         )
         assert outline != "none", name
-    wanted = ["theme", "move", "color", "show-graph", "outer", "axis-x", "three", "embedding"]
-    wanted += ["original", "select-view"]
+    wanted = ["theme", "move", "axis-x", "three", "embedding", "search", "color", "outer"]
+    wanted += ["show-graph", "select-view", "original"]
     order = [reached.index(name) for name in wanted]
     assert order == sorted(order)
     unnamed = page.evaluate(
@@ -253,7 +269,7 @@ def test_landmarks_alone(open_page, roll, tmp_path):
     emb = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
     page = open_page(emb.report(tmp_path / "alone.html"))
     assert "only the landmarks" in page.locator("#shown").inner_text()
-    page.get_by_role("button", name="Select what is in view").click()
+    page.get_by_role("button", name="Select all in view").click()
     assert page.locator("#selected").inner_text() == "40 landmarks selected"
     page.get_by_role("checkbox", name="Graph").check()
     settle(page)
@@ -276,7 +292,7 @@ def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
     shown.goto(notebook.as_uri())
     frame = shown.frame_locator("iframe")
     frame.get_by_text("All 300 points are shown.").wait_for()
-    frame.get_by_role("button", name="Select what is in view").click()
+    frame.get_by_role("button", name="Select all in view").click()
     assert frame.locator("#selected").inner_text() == "300 points selected"
     frame.get_by_role("button", name="Copy link").click()
     frame.locator("#taken:not(:empty)").wait_for()

@@ -10,18 +10,16 @@ import polars as pl
 import pytest
 
 import trigpoint as tp
-from trigpoint._common.labels import MOST_CLASSES
-from trigpoint._report.columns import date_column, label_column, number_column
+from trigpoint._report.columns import date_column, label_column, number_column, rounded_column
 from trigpoint._report.given import MOST_COLORS, color_column, named_colors
-from trigpoint._report.things import Things, make_tiles, read_things
+from trigpoint._report.things import Things, make_tiles, read_things, row_names
 
-MISSING = 2**32 - 1
+MISSING = -1
 
 
 def decoded(column):
-    steps = np.iinfo(column.codes.dtype).max - 1
-    values = column.low + column.codes.astype(float) / steps * (column.high - column.low)
-    return np.where(column.is_missing, np.nan, values)
+    """Return the numbers of a column as the page computes them."""
+    return np.where(column.is_missing, np.nan, column.codes / column.divisor)
 
 
 def column_of(color):
@@ -30,29 +28,51 @@ def column_of(color):
     return color_column(name, given)
 
 
-@pytest.mark.parametrize(("dtype", "digits"), [(np.uint16, 4), (np.uint32, 9)])
-def test_numbers_come_back_to_a_step(rng, dtype, digits):
-    values = rng.normal(size=1000)
-    column = number_column("x", values, dtype)
-    np.testing.assert_allclose(decoded(column), values, atol=np.ptp(values) * 10.0**-digits)
-    assert column.low <= column.color_low < column.color_high <= column.high
-    # An outlier leaves the others their digits.
-    values = rng.integers(0, 9, size=1000).astype(float)
-    values[7] = 1e5
-    np.testing.assert_allclose(decoded(number_column("x", values)), values, atol=1e-4)
+def exact_numbers(rng):
+    """Yield numbers that must not lose a digit."""
+    yield rng.normal(size=500)
+    yield rng.normal(size=500).astype(np.float32)
+    yield np.array([0.1, 0.25, 1e-7, 3.0, -2.675])
+    yield np.array([0.1, 0.7, 1e6], dtype=np.float32)
+    yield np.append(rng.integers(0, 9, size=500) / 10, 1e5)
+    yield np.array([-1.7e308, 5e-324, 1.7e308])
+    yield np.array([2**31 - 1, -(2**31) + 1, 2**31, 2**53], dtype=np.int64)
+    yield np.full(5, 7.5)
+    yield rng.integers(0, 2, size=50).astype(bool)
+
+
+def test_numbers_are_exact(rng):
+    for values in exact_numbers(rng):
+        column = number_column("x", values)
+        as_given = values if values.dtype.kind == "f" else values.astype(np.float64)
+        np.testing.assert_array_equal(decoded(column).astype(as_given.dtype), as_given)
+        assert column.low <= column.color_low <= column.color_high <= column.high
+
+
+def test_decimals_take_four_bytes(rng):
+    for values in (rng.integers(0, 10**6, size=500) / 1000, np.arange(9.0, dtype=np.float32) / 10):
+        assert number_column("x", values).codes.dtype == np.int32
+
+
+def test_coordinates_have_six_digits(rng):
+    for scale in (1e-9, 1.0, 30.0, 1e7, 1e300):
+        values = scale * rng.normal(size=1000)
+        largest = np.abs(values).max()
+        np.testing.assert_allclose(
+            decoded(rounded_column("x", values)), values, rtol=0, atol=5.1e-6 * largest
+        )
+    assert rounded_column("x", np.zeros(3)).codes.tolist() == [0, 0, 0]
 
 
 def test_values_that_are_not_finite_are_missing():
-    column = number_column("x", np.array([1.0, np.nan, 3.0, np.inf]))
-    assert column.is_missing.tolist() == [False, True, False, True]
-    assert (column.low, column.high) == (1, 3)
+    for values in ([1.0, np.nan, 3.0, np.inf], [1 / 3, np.nan, 3.0, -np.inf]):
+        column = number_column("x", np.array(values))
+        assert column.is_missing.tolist() == [False, True, False, True]
+        assert (column.low, column.high) == (values[0], 3)
     assert number_column("x", np.full(3, np.nan)).is_missing.all()
 
 
-def test_constant_and_huge_columns_do_not_overflow():
-    assert (number_column("x", np.full(5, 7.0)).codes == 0).all()
-    huge = number_column("x", np.array([-1.5e308, 0.0, 1.5e308]), np.uint16)
-    assert huge.codes.tolist() == [0, 32767, 65534]
+def test_color_scales_of_huge_ranges_do_not_overflow():
     few = number_column("x", np.array([-1.7e308, 1.7e308]))
     assert few.color_low < -1e308 < 1e308 < few.color_high < np.inf
 
@@ -65,19 +85,26 @@ def test_labels_come_as_people_count():
     assert label_column("x", np.array(digits)).labels == ("7a", digits[1], digits[0], "nan")
 
 
-def test_frequent_ones_of_many_labels_have_colors():
-    values = np.array([str(j) for j in range(30)] * 2 + ["29", "29", "7"])
+def test_forty_labels_have_colors_and_of_more_labels_the_most_frequent():
+    values = np.array([str(j) for j in range(45)] * 2 + ["44", "44", "7"])
     column = label_column("x", values)
-    assert column.labels == (*map(str, range(12)), "29", *map(str, range(12, 29)))
-    assert column.n_colored == MOST_CLASSES - 1
+    assert column.labels == (*map(str, range(39)), "44", *map(str, range(39, 44)))
+    assert column.n_colored == 40
     assert [column.labels[code] for code in column.codes] == values.tolist()
-    assert label_column("x", values[:14]).n_colored == 14
+    assert label_column("x", values[:40]).n_colored == 40
+
+
+def test_many_labels(rng):
+    values = np.array([f"word {j}" for j in rng.integers(0, 70_000, size=100_000)])
+    column = label_column("x", values)
+    assert [column.labels[code] for code in column.codes] == values.tolist()
 
 
 def test_empty_and_missing_labels():
     column = label_column("x", np.array(["b", "", None, np.nan, " "], dtype=object))
     assert column.labels == ("(empty)", "(empty)", "b")
-    assert column.codes.tolist() == [2, 0, MISSING, MISSING, 1]
+    assert column.codes[[0, 1, 4]].tolist() == [2, 0, 1]
+    assert column.is_missing.tolist() == [False, False, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +157,7 @@ SIZES = pd.Categorical(["large", "small", None], categories=["small", "medium", 
 def test_labels_of_any_container(color, labels, codes):
     column = column_of(color)
     assert column.labels == labels
-    assert column.codes.tolist() == codes
+    assert np.where(column.is_missing, MISSING, column.codes.astype(int)).tolist() == codes
 
 
 DAYS = np.array(["2015-01-01", "2015-01-02", "NaT", "2015-01-05"], dtype="datetime64[D]")
@@ -192,6 +219,9 @@ def test_colors_that_do_not_fit_are_refused(color, message):
         named_colors(color, 2)
 
 
+NOBODY = np.arange(0)
+
+
 def tile(tiles, place):
     """Pixels (height, width, channels) of one image, from 0 to 1."""
     image = np.atleast_3d(plt.imread(io.BytesIO(tiles.png)))
@@ -205,10 +235,10 @@ def tile(tiles, place):
 def test_tiles_are_the_pictures(rng, shape, scale):
     X = rng.uniform(0, scale, size=(100, np.prod(shape)))
     X[0, 0] = scale
-    tiles = make_tiles(X, np.arange(0, 200, 2), X[:3], shape)
+    tiles = make_tiles(X, np.arange(0, 200, 2), shape, NOBODY)
     assert tiles.points.tolist() == list(range(0, 200, 2))
-    assert (tiles.height, tiles.width, tiles.n_landmarks) == (5, 7, 3)
-    for place, row in ((0, X[0]), (77, X[77]), (102, X[2])):
+    assert (tiles.height, tiles.width) == (5, 7)
+    for place, row in ((0, X[0]), (77, X[77])):
         wanted = row.reshape(shape) / scale
         if len(shape) == 2:
             wanted = wanted[..., None]
@@ -221,14 +251,14 @@ def test_tiles_are_the_pictures(rng, shape, scale):
 def test_values_that_are_no_pixels_are_shown_from_the_least_to_the_most(levels, rng):
     """Digits of scikit-learn have gray levels from 0 to 16."""
     X = rng.normal(size=(10, 12)) if levels is None else rng.integers(0, levels, size=(10, 12))
-    tiles = make_tiles(X, np.arange(10), X[:1], (3, 4))
+    tiles = make_tiles(X, np.arange(10), (3, 4), NOBODY)
     wanted = (X[4].reshape(3, 4, 1) - X.min()) / np.ptp(X)
     np.testing.assert_allclose(tile(tiles, 4), wanted, atol=0.02)
 
 
 def test_large_pictures_are_reduced():
     X = np.kron(np.eye(2), np.ones((50, 60))).reshape(1, -1)
-    tiles = make_tiles(X, np.zeros(1, dtype=int), X, (100, 120))
+    tiles = make_tiles(X, np.zeros(1, dtype=int), (100, 120), NOBODY)
     assert (tiles.height, tiles.width) == (33, 40)
     found = tile(tiles, 0)[..., 0]
     assert found[0, 0] == found[-1, -1] == 1
@@ -238,11 +268,11 @@ def test_large_pictures_are_reduced():
 def test_there_are_as_many_pictures_as_there_is_room_for(rng):
     """Noise does not compress: of 4,000 pictures of 1,024 bytes about a third fit."""
     X = rng.uniform(size=(4000, 32 * 32)).astype(np.float32)
-    tiles = make_tiles(X, np.arange(4000), X[:100], (32, 32))
+    landmarks = np.arange(1900, 2000)
+    tiles = make_tiles(X, np.arange(4000), (32, 32), landmarks)
     assert 1000 < len(tiles.points) < 3600
-    assert tiles.n_landmarks == 100
+    assert set(landmarks) <= set(tiles.points)
     assert 1.6 * 2**20 < len(tiles.png) < 2.2 * 2**20
-    assert make_tiles(X, np.arange(4000), X, (32, 32)).n_landmarks == 0
 
 
 @pytest.mark.parametrize(
@@ -261,9 +291,23 @@ def test_what_does_not_fit_is_refused(images, text, n_rows, message):
         read_things(images, text, n_rows, 8)
 
 
-def test_texts_are_shortened_so_that_the_page_stays_small():
+def test_texts_are_cut_only_if_they_are_long_or_the_page_would_be_too_large():
     few = np.array(["x" * 1000, None, "y"], dtype=object)
-    assert Things(texts=few).shown_texts(np.arange(3)) == ("", ["x" * 399 + "…", "", "y"])
+    (texts,) = Things(texts={"a": few}).shown_texts(np.arange(3))
+    assert (texts.name, texts.values, texts.cut) == ("a", ["x" * 399 + "…", "", "y"], 400)
     assert Things(addresses=few).shown_addresses(np.arange(3)) == ["x" * 1000, "", "y"]
-    many = np.array(["z" * 300] * 40_000, dtype=object)
-    assert sum(map(len, Things(texts=many).shown_texts(np.arange(40_000))[1])) <= 1_500_000
+    words = np.array(["a word of twenty l."] * 50_000, dtype=object)
+    assert Things(texts={"a": words}).shown_texts(np.arange(50_000))[0].cut == 0
+    many = np.array(["z" * 390] * 200_000, dtype=object)
+    (texts,) = Things(texts={"a": many}).shown_texts(np.arange(200_000))
+    assert 75 < texts.cut < 125
+    assert {len(text) for text in texts.values} == {texts.cut}
+
+
+def test_rows_are_named_by_an_index_that_names_them():
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    assert row_names(table) is None
+    assert row_names(table.to_numpy()) is row_names([1, 2]) is row_names(None) is None
+    ((name, ids),) = row_names(table.set_axis(["P1", "P2"])).items()
+    assert (name, ids.tolist()) == ("id", ["P1", "P2"])
+    assert list(row_names(table.set_axis(pd.Index([7, 9], name="patient")))) == ["patient"]

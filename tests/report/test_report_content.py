@@ -2,18 +2,18 @@
 
 import base64
 import hashlib
-import json
 import re
 from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
+from browsing import unpacked
 from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
 from trigpoint._report.content import gather, used_parameters
-from trigpoint._report.density import Grid
 from trigpoint._report.sample import draw_sample
 
 
@@ -23,57 +23,49 @@ def gathered(estimator, X=None, **options):
 
 
 def values(column):
-    steps = np.iinfo(column.codes.dtype).max - 1
-    return column.low + column.codes / steps * (column.high - column.low)
+    return column.codes / column.divisor
 
 
 def test_coordinates_that_are_known_are_not_computed_again(fitted, roll, tmp_path):
     X, _ = roll
-    expected = gathered(fitted, X, sample=500).sample
-    assert [image.axes for image in expected.images] == [(0, 1), (0, 2), (1, 2)]
-    assert all(image.counts.sum() + image.outside == len(X) for image in expected.images)
     Y = fitted.transform(X)
-    np.save(tmp_path / "Y.npy", Y)
-    for known in (Y, tmp_path / "Y.npy"):
+    np.save(tmp_path / "Y.npy", Y + 5)
+    for known in (Y + 5, tmp_path / "Y.npy"):
         sample = gathered(fitted, X, sample=500, coordinates=known).sample
-        np.testing.assert_array_equal(sample.images[0].counts, expected.images[0].counts)
-    far = gathered(fitted, X, sample=500, coordinates=Y + 1e6).sample
-    assert far.images[0].outside == len(X)
+        np.testing.assert_array_equal(sample.coordinates, Y[sample.rows] + 5)
     with pytest.raises(ValueError, match="coordinates has 9 rows, and X has 3,000"):
         gathered(fitted, X, sample=500, coordinates=Y[:9])
 
 
-def test_coordinates_and_columns_are_those_of_the_sample(fitted, roll):
+def test_columns_are_exact_and_coordinates_have_six_digits(fitted, roll):
     X, _ = roll
     content = gathered(fitted, X, sample=500)
     rows = content.sample.rows
     Y = fitted.transform(X)
     for j, column in enumerate(content.coordinates):
-        expected = np.concatenate([Y[rows, j], fitted.landmark_embedding_[:, j]])
-        np.testing.assert_allclose(values(column), expected, atol=1e-4 * np.ptp(expected))
+        atol = 1e-5 * np.abs(Y).max()
+        np.testing.assert_allclose(values(column), Y[rows, j], atol=atol)
+        np.testing.assert_allclose(column.landmarks, fitted.landmark_embedding_[:, j], atol=atol)
     for j, column in enumerate(content.columns):
-        expected = np.concatenate([X[rows, j], fitted.landmarks_[:, j]])
-        np.testing.assert_allclose(values(column), expected, atol=1e-8 * np.ptp(expected))
+        np.testing.assert_array_equal(values(column), X[rows, j])
+        np.testing.assert_allclose(column.landmarks, fitted.landmarks_[:, j], rtol=1e-6)
 
 
-def test_cells_and_covering_radius_are_those_of_the_sample(fitted, roll):
+def test_landmarks_are_found_among_the_points(fitted, roll):
     X, _ = roll
-    distances = np.linalg.norm(X[:, None] - fitted.landmarks_[None], axis=2)
-    cells, sizes = distances.argmin(axis=1), np.bincount(distances.argmin(axis=1), minlength=150)
-    whole = gathered(fitted, X).sample
-    assert whole.images == []
-    assert whole.covering_radius == pytest.approx(distances.min(axis=1).max())
-    np.testing.assert_array_equal(whole.cell_sizes, sizes)
-    part = gathered(fitted, X, sample=1500).sample
-    np.testing.assert_array_equal(part.cells, cells[part.rows])
-    assert part.covering_radius == pytest.approx(distances[part.rows].min(axis=1).max())
-    assert part.cell_sizes.sum() == pytest.approx(3000, abs=1)
+    rows = fitted.landmark_indices_
+    assert gathered(fitted, X).landmark_positions.tolist() == rows.tolist()
+    part = gathered(fitted, X, sample=1500)
+    found = part.sample.rows[part.landmark_positions]
+    assert 40 < len(found) < 110
+    assert set(found) == set(rows) & set(part.sample.rows)
+    # Rows of other points have the same numbers.
+    assert len(gathered(fitted, X[::-1]).landmark_positions) == 0
 
 
 def test_memory_does_not_grow_with_the_points(tmp_path, rng, peak_memory):
-    """Twice the points, from a file in several blocks, take no more at the peak."""
+    """Twice the points in a file take no more memory at the peak."""
     X = rng.normal(size=(200_000, 16)).astype(np.float32)
-    # One thread, since what several hold at once is up to chance.
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0, n_jobs=1)
     emb.fit(X[:5000])
     peaks = []
@@ -81,10 +73,22 @@ def test_memory_does_not_grow_with_the_points(tmp_path, rng, peak_memory):
         path = tmp_path / f"{name}.npy"
         np.save(path, np.concatenate([X] * repeats))
         source = tp.open_source(path)
-        sample, peak = peak_memory(draw_sample, emb._subject(), source, 1000)
+        sample, peak = peak_memory(draw_sample, emb._subject(), source, 1000, np.arange(3))
         peaks.append(peak)
-        assert sample.images[0].counts.sum() + sample.images[0].outside == source.n
+        assert (sample.n, len(sample.rows)) == (200_000 * repeats, 1000)
     assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_rows_beyond_those_that_are_kept_have_their_values(fitted, roll, monkeypatch):
+    """Large samples are read in parts, and only some of their points are measured."""
+    X, _ = roll
+    monkeypatch.setattr("trigpoint._report.sample._MOST_KEPT", 700)
+    monkeypatch.setattr("trigpoint._report.sample._READ_BYTES", 24 * 1000)
+    content = gathered(fitted, X)
+    np.testing.assert_array_equal(values(content.columns[1]), X[:, 1])
+    assert content.quality.n_sampled == 700
+    (lost,) = content.derived
+    assert (~lost.is_missing).sum() == 700
 
 
 def test_without_points_the_landmarks_are_shown(fitted):
@@ -103,14 +107,33 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
     assert {f"column {j}" for j in range(0, 40, 4)} <= set(names)
 
 
+def test_columns_of_texts_are_left_out_unless_they_have_names(rng):
+    X, text = rng.normal(size=(300, 5)), ["a", "b", "c"] * 100
+    emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0).fit(X)
+    assert len(gathered(emb, X).columns) == 5
+    assert gathered(emb, X, text=text).columns == []
+    table = pd.DataFrame(X, columns=list("abcde"))
+    emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0).fit(table)
+    assert [column.name for column in gathered(emb, table, text=text).columns] == list("abcde")
+
+
+def test_points_with_texts_are_all_on_the_page(rng):
+    X = rng.normal(size=(120_000, 2)).astype(np.float32)
+    emb = tp.LaplacianEigenmaps(landmarks=20, graph="euclidean", random_state=0).fit(X[:500])
+    assert len(gathered(emb, X).sample.rows) == 100_000
+    content = gathered(emb, X, text=np.arange(len(X)).astype(str), coordinates=X)
+    assert content.texts[0].values[119_999] == "119999"
+
+
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
     X = np.random.default_rng(0).normal(size=(30, 3))
     emb = tp.LaplacianEigenmaps(1, landmarks=12, graph="euclidean", random_state=0).fit(X)
     content = gathered(emb, X)
     assert [column.name for column in content.coordinates] == ["coordinate 1", "(spread out)"]
     places = np.column_stack([values(column) for column in content.coordinates])
-    np.testing.assert_allclose(places[30:], places[:30][emb.landmark_indices_], atol=1e-4)
-    assert len(np.unique(places[:30, 1])) == 30
+    marks = np.column_stack([column.landmarks for column in content.coordinates])
+    np.testing.assert_allclose(marks, places[emb.landmark_indices_], atol=1e-4)
+    assert len(np.unique(places[:, 1])) == 30
 
 
 def test_progress(roll):
@@ -118,8 +141,8 @@ def test_progress(roll):
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(roll[0])
     emb.verbose = lambda *progress: told.append(progress)
     gathered(emb, roll[0], sample=1000)
-    assert list(dict.fromkeys(stage for stage, _, _ in told)) == ["density", "quality"]
-    for stage, total in (("density", len(roll[0])), ("quality", 1)):
+    assert list(dict.fromkeys(stage for stage, _, _ in told)) == ["sample", "quality"]
+    for stage, total in (("sample", 1000), ("quality", 1)):
         assert [(done, of) for name, done, of in told if name == stage][-1] == (total, total)
 
 
@@ -127,7 +150,7 @@ def test_landmarks_lie_where_the_extension_puts_them():
     """In high dimension the extension smooths, and points are drawn where it puts them."""
     X = np.random.default_rng(0).normal(size=(400, 40))
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
-    shown = np.column_stack([values(column) for column in gathered(emb, X).coordinates])[-60:]
+    shown = np.column_stack([column.landmarks for column in gathered(emb, X).coordinates])
     spread = np.ptp(emb.transform(X), axis=0).max()
     np.testing.assert_allclose(shown, emb.transform(emb.landmarks_), atol=1e-4 * spread)
 
@@ -135,9 +158,9 @@ def test_landmarks_lie_where_the_extension_puts_them():
 def test_columns_have_the_units_of_the_data(roll):
     X = roll[0] * [1, 1000, 1]
     emb = tp.LaplacianEigenmaps(landmarks=60, metric="seuclidean", random_state=0).fit(X)
-    shown = values(gathered(emb, X).columns[1])
-    expected = np.concatenate([X[:, 1], X[emb.landmark_indices_, 1]])
-    np.testing.assert_allclose(shown, expected, rtol=1e-5)
+    column = gathered(emb, X).columns[1]
+    np.testing.assert_array_equal(values(column), X[:, 1])
+    np.testing.assert_allclose(column.landmarks, X[emb.landmark_indices_, 1], rtol=1e-5)
 
 
 def test_the_verdict_is_that_of_the_estimator(fitted, roll):
@@ -177,39 +200,10 @@ def test_sparse_points(rng):
     X = sparse.csr_array(rng.poisson(0.3, size=(400, 60)).astype(float) + np.eye(400, 60))
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
     content = gathered(emb, X, sample=300)
-    shown = values(content.columns[0])[:300]
+    shown = values(content.columns[0])
     column = int(content.columns[0].name.removeprefix("column "))
-    np.testing.assert_allclose(shown, X.toarray()[content.sample.rows, column], atol=1e-6)
+    np.testing.assert_array_equal(shown, X.toarray()[content.sample.rows, column])
     assert content.quality.n_sampled == 300
-
-
-CORNERS = np.array([[0.0, 0.0], [1.0, 2.0]])
-
-
-def test_counts_are_those_of_a_histogram(rng):
-    points = rng.uniform(size=(5000, 3)) * [1, 9, 2]
-    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 2.0]])
-    grid = Grid((0, 2), corners, points[:100], 64)
-    for block in np.array_split(points, 7):
-        grid.add(block)
-    edges = [np.linspace(grid.low[axis], grid.high[axis], 65) for axis in (0, 1)]
-    expected = np.histogram2d(points[:, 2], points[:, 0], bins=[edges[1], edges[0]])[0]
-    np.testing.assert_array_equal(grid.counts, expected)
-    assert (grid.counts.sum(), grid.outside, grid.axes) == (5000, 0, (0, 2))
-
-
-def test_the_extent_follows_the_points_within_reach():
-    far = np.array([[2.0, 1.0], [1e6, -1e6]])
-    grid = Grid((0, 1), CORNERS, far, 32)
-    grid.add(far)
-    np.testing.assert_allclose(grid.low, [-0.06, -3.12])
-    np.testing.assert_allclose(grid.high, [2.56, 2.12])
-    assert (grid.counts.sum(), grid.outside) == (1, 1)
-    # Landmarks on a line have an extent, too.
-    line = np.array([[1.0, 5.0], [2.0, 5.0]])
-    grid = Grid((0, 1), line, line, 16)
-    grid.add(np.array([[1.5, 5.0]]))
-    assert grid.counts.sum() == 1
 
 
 class Elements(HTMLParser):
@@ -237,8 +231,8 @@ def elements(text):
 
 
 def test_nothing_is_loaded_from_elsewhere(elements, text):
-    # Arrays are bounded by sample, grid and edges, so a page of any data is small.
-    assert len(text) < 1_500_000
+    # Arrays are bounded by the sample and the edges, so pages of any data are small.
+    assert len(text) < 400_000
     for tag, attributes in elements.found:
         assert "src" not in attributes, tag
         assert attributes.get("href", "#").startswith("#"), tag
@@ -249,12 +243,10 @@ def test_nothing_is_loaded_from_elsewhere(elements, text):
 def test_labels_and_titles_stay_text(elements, text, hostile):
     tags = [tag for tag, _ in elements.found]
     assert "img" not in tags
-    assert tags.count("script") == 3
+    assert tags.count("script") == 2
     assert all(not name.startswith("on") for _, attributes in elements.found for name in attributes)
     assert f"<title>{escape(hostile)}</title>" in text
-    carried = re.search(r'id="facts">(.*?)</script>', text)[1]
-    assert not set("<>&") & set(carried)
-    facts = json.loads(carried)
+    facts, _ = unpacked(text)
     assert [column["name"] for column in facts["colors"]] == ["part", "arc length", hostile]
     assert hostile in facts["colors"][0]["labels"]
 
@@ -293,11 +285,11 @@ def test_wrong_arguments_are_refused(fitted, roll, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
-    """Before the figures and the plots; not on a page without points."""
+def test_the_verdict_follows_the_map(fitted, roll, text, tmp_path):
+    """Its grade is in the header; a page without points has none."""
     judged = fitted.quality(roll[0]).grade.capitalize()
+    assert f'href="#verdict-title">{judged}</a>' in text
     assert f'<h2 id="verdict-title">{judged}</h2>' in text
-    assert text.index('id="verdict-title"') < text.index('class="figures"')
-    assert text.index('id="verdict-title"') < text.index('id="explore"')
+    assert text.index('id="explore"') < text.index('id="verdict-title"')
     alone = fitted.report(tmp_path / "landmarks.html")
     assert "verdict-title" not in alone.read_text(encoding="utf-8")

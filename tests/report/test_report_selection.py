@@ -1,4 +1,4 @@
-"""The page in a browser: a selection leaves it as rows; names, values and colors can be read."""
+"""The page in a browser: selections are saved; names, values and colors can be read."""
 
 import csv
 import io
@@ -31,21 +31,47 @@ def saved(page):
     return name, list(csv.reader(io.StringIO(data.decode(), newline="")))
 
 
-def test_rows_are_saved_with_all_that_is_known_of_them(page, fitted, roll, hostile):
+def test_saved_rows_have_the_values_of_the_data(page, fitted, roll, hostile):
     name, (head, *lines) = saved(page)
     assert name == "selected-rows.csv"
     coordinates = [f"coordinate {j}" for j in (1, 2, 3)]
     columns = [f"column {j}" for j in (0, 1, 2)]
-    derived = ["points in the cell", "neighbors lost"]
-    assert head == ["row", "part", "arc length", hostile, *coordinates, *columns, *derived]
-    assert [int(line[0]) for line in lines] == selected_rows(page)
+    assert head == ["row", "part", "arc length", hostile, *coordinates, *columns, "neighbors lost"]
+    rows = selected_rows(page)
+    assert [int(line[0]) for line in lines] == rows
     assert 500 < len(lines) < 1500
     assert {line[1] for line in lines} == {"outer"}
-    X, rows = roll[0], selected_rows(page)
-    for first, values in ((4, fitted.transform(X)[rows]), (7, X[rows])):
-        found = np.array([line[first : first + 3] for line in lines], dtype=float)
-        np.testing.assert_allclose(found, values, atol=1e-4 * np.ptp(values, axis=0).max())
+    X, intrinsic = roll
+    numbers = np.array([line[2:10] for line in lines], dtype=float)
+    np.testing.assert_array_equal(numbers[:, :2], intrinsic[rows])
+    np.testing.assert_array_equal(numbers[:, 5:], X[rows])
+    Y = fitted.transform(X)
+    np.testing.assert_allclose(numbers[:, 2:5], Y[rows], atol=1e-5 * np.abs(Y).max())
     assert page.locator("#taken").inner_text() == f"{len(lines):,} rows saved"
+
+
+def test_saved_rows_have_ids_and_no_formulas(open_page, tmp_path, rng):
+    X = pd.DataFrame(
+        rng.normal(size=(60, 2)).astype(np.float32),
+        index=[f"P{j:03}" for j in range(60)],
+        columns=["=cmd()", "b"],
+    )
+    kinds = np.array(["=1+1", "-5", "@x"] * 20)
+    emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0).fit(X)
+    codes = np.append(np.arange(59.0), 1e9)
+    page = open_page(emb.report(tmp_path / "a.html", X, color={"kind": kinds, "code": codes}))
+    page.get_by_role("button", name="Select all in view").click()
+    page.locator("#search").fill("p007")
+    page.locator("#search").press("Enter")
+    assert page.locator("#taken").inner_text() == "id with “p007”: 1 point"
+    _, (head, line) = saved(page)
+    assert head[:4] == ["row", "id", "kind", "code"]
+    assert head[6:8] == ["'=cmd()", "b"]
+    assert line[:4] == ["7", "P007", "-5", "7"]
+    assert line[6:8] == [str(value) for value in X.to_numpy()[7]]
+    page.locator("#search").fill("P006")
+    page.locator("#search").press("Enter")
+    assert saved(page)[1][1][2] == "'=1+1"
 
 
 def test_rows_are_copied(page):
@@ -82,7 +108,7 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
     emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
     path = emb.report(tmp_path / "a.html", roll[0][:5])
     page = open_page(path)
-    page.get_by_role("button", name="Select what is in view").click()
+    page.get_by_role("button", name="Select all in view").click()
     _, lines = saved(page)
     assert lines[0][:3] == ["row", "coordinate 1", "column 0"]
     assert "(spread out)" not in lines[0]
@@ -117,29 +143,35 @@ def tip(page, point):
     return page.locator("#original-plot .tip").inner_text()
 
 
-def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
-    page = show(np.arange(400.0))
-    switch = page.get_by_role("checkbox", name="Landmarks")
-    assert not switch.is_checked()
-    assert "so that they do not cover the colors" in page.locator("#shown").inner_text()
-    without = pixels(page)
-    switch.check()
-    assert pixels(page) != without
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_others_are_grey_and_empty_labels_are_named(show, theme):
-    kinds = np.repeat([*map(str, range(12)), ""], 20).tolist()
-    rare = [f"rare {j % 30}" for j in range(400 - len(kinds))]
+def test_classes_without_a_color_are_gray_and_are_highlighted_one_at_a_time(show, theme):
+    kinds = np.repeat([*map(str, range(39)), ""], 9).tolist()
+    rare = [f"rare {j}" for j in range(400 - len(kinds))]
     page = show(np.array(kinds + rare), color_scheme=theme)
-    legend = page.locator("#legend button")
-    assert legend.all_inner_texts() == [*map(str, range(12)), "(empty)", "30 others"]
+    legend = page.locator("#legend .labels button")
+    assert legend.all_inner_texts()[:41] == [*map(str, range(39)), "(empty)", "rare 0"]
     colors = page.evaluate(
         "[...document.querySelectorAll('#legend i')].map((dot) =>"
         " getComputedStyle(dot).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"
     )
-    spread = [max(color) - min(color) for color in colors]
-    assert spread[-1] < 12 < min(spread[:-1])
+    assert len({tuple(color) for color in colors[:40]}) == 40
+    assert max(max(color) - min(color) for color in colors[40:]) < 12
+    page.get_by_role("searchbox", name="Find in the legend").fill("RARE 3")
+    assert legend.all_inner_texts() == ["rare 3", *(f"rare {j}" for j in range(30, 40))]
+    before = pixels(page)
+    legend.nth(1).click()
+    assert page.evaluate("trigpoint.selectedPoints()") == [390]
+    assert pixels(page) != before
+
+
+def test_names_are_not_cut(show):
+    long = "Squamous cell carcinoma of the upper respiratory tract, stage IV"
+    page = show(np.array([long, "b"] * 200), viewport={"width": 390, "height": 844})
+    button = page.locator("#legend button").last
+    assert button.inner_text() == long
+    assert button.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    box = button.bounding_box()
+    assert box["x"] + box["width"] <= 390
 
 
 def test_dates_are_read_in_the_legend_and_at_a_point(show):
@@ -157,7 +189,7 @@ def legend(page):
     return page.locator("#legend").inner_text().replace("\N{NO-BREAK SPACE}", " ").split("\n")
 
 
-def test_a_colour_bar_says_where_it_is_cut_off(show):
+def test_a_color_bar_says_where_it_is_cut_off(show):
     """One far number above; below, many are least."""
     numbers = np.concatenate([np.zeros(200), np.linspace(0, 1, 199), [1000]])
     page = show(

@@ -125,8 +125,16 @@ def _add_embed(commands: _Commands) -> None:
         help="images of the points for the page: 28x28 or 32x32x3 if rows are images; otherwise a "
         "column or file of paths or URLs, which the page loads only on request",
     )
-    text = "text of the points for the page: a column, or a file of values"
-    add("--text", metavar="NAME", help=text)
+    add(
+        "--text",
+        type=names,
+        metavar="NAME,...",
+        help="texts of the points for the page, such as words or ids, by which they are found: "
+        "columns, or files of values",
+    )
+    add("--title", metavar="TEXT", help="title of the page and plot")
+    most = "points on the page (default: 100000, or 1000000 with --text)"
+    add("--sample", type=count, metavar="N", help=most)
 
 
 def _add_select(commands: _Commands) -> None:

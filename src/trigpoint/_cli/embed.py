@@ -19,8 +19,7 @@ from trigpoint._cli.points import (
     open_weighted,
     points_facts,
     read_beside,
-    read_colors,
-    read_named,
+    read_columns,
 )
 from trigpoint._cli.results import Result, item, progress, say, step
 from trigpoint._common.device import resolve_device
@@ -28,6 +27,7 @@ from trigpoint._common.words import counted, duration
 from trigpoint._estimators import compare_methods
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
+from trigpoint._report import write_report
 from trigpoint._report.given import named_colors
 from trigpoint._report.sample import dense
 from trigpoint._report.things import read_things
@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> Result:
     method, why, tried = _choose_method(options, source)
     estimator = make_estimator(options, method, source)
     estimator.fit(source)
-    output = Output(options.output, options.force, beside=read_beside(options, source))
+    beside = read_beside(options, source)
+    output = Output(options.output, options.force, beside=beside)
     estimator.transform(source, out=output, device=options.device)
     written = [options.output]
     coordinates: Any = options.output
@@ -83,10 +84,14 @@ def run(options: argparse.Namespace) -> Result:
         written.append(options.save)
     if options.report is not None:
         step(options, f"writing {options.report}")
-        estimator.report(
+        write_report(
+            estimator._subject(),
             options.report,
             source,
             color=color or None,
+            ids={name: np.asarray(values) for name, values in beside.items()} or None,
+            title=options.title,
+            sample=options.sample,
             coordinates=coordinates,
             tried=tried,
             force=options.force,
@@ -144,7 +149,9 @@ def _check_choices(options: argparse.Namespace) -> None:
         refuse("--neighbors does not apply to --graph complete, which links all landmarks")
     if options.color and options.report is None and options.png is None:
         refuse("--color applies only to --report and --png: add --report HTML")
-    for option in ("images", "text"):
+    if options.title and options.report is None and options.png is None:
+        refuse("--title applies only to --report and --png: add --report HTML")
+    for option in ("images", "text", "sample"):
         if getattr(options, option) and options.report is None:
             refuse(f"--{option} applies only to --report: add --report HTML")
     if options.png is not None:
@@ -160,17 +167,16 @@ def _read_shown(
     options: argparse.Namespace, source: Source
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read and check the colors, texts and images to show, and check the outputs."""
-    color, read = read_colors(options.color or (), source)
+    color, read = read_columns("--color", options.color or (), source)
     things: dict[str, Any] = {}
-    shape = re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or "")
-    for option in ("text", "images"):
-        text = getattr(options, option)
-        if text and not (option == "images" and shape):
-            name, file, values = read_named(f"--{option}", text, source)
-            things[option] = {name: values}
-            read.append(file)
-    if shape:
+    if options.text:
+        things["text"], files = read_columns("--text", options.text, source)
+        read += files
+    if re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or ""):
         things["images"] = tuple(map(int, options.images.split("x")))
+    elif options.images:
+        things["images"], files = read_columns("--images", [options.images], source)
+        read += files
     names = ("output", "save", "report", "png")
     for text in options.color or ():
         if text in (source.columns.names or ()) and source.path in read:
@@ -275,7 +281,7 @@ def _draw(
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
     coordinates = dense(open_source(written).take(None))
     name, values = _drawn_values(color)
-    title = counted(len(coordinates), "point")
+    title = options.title or counted(len(coordinates), "point")
     axes = figure.add_subplot()
     plot.embedding(coordinates, color=values, label=name, ax=axes, title=title)
     with atomic_write(options.png, replace=options.force) as partial:

@@ -225,16 +225,18 @@ def _value_place(text: str, source: Source, option: str) -> str:
     )
 
 
-def read_colors(names: Sequence[str], source: Source) -> tuple[dict[str, np.ndarray], list[Path]]:
-    """Read the values of --color, by display name, and list the files that hold them."""
-    colors: dict[str, np.ndarray] = {}
+def read_columns(
+    option: str, names: Sequence[str], source: Source
+) -> tuple[dict[str, np.ndarray], list[Path]]:
+    """Read the values that an option names, by display name, and list the files that hold them."""
+    columns: dict[str, np.ndarray] = {}
     files = []
     for text in names:
-        name, file, values = read_named("--color", text, source)
+        name, file, values = read_named(option, text, source)
         # Two files may have columns of the same name.
-        colors[text if name in colors else name] = values
+        columns[text if name in columns else name] = values
         files.append(file)
-    return colors, files
+    return columns, files
 
 
 def points_facts(source: Source) -> dict[str, Any]:

@@ -5,6 +5,7 @@ styles and scripts, into a single file that works offline.
 """
 
 from trigpoint._report.subject import Subject
-from trigpoint._report.writing import InlinePage, write_report
+from trigpoint._report.things import row_names
+from trigpoint._report.writing import InlinePage, ReportOptions, write_report
 
-__all__ = ["InlinePage", "Subject", "write_report"]
+__all__ = ["InlinePage", "ReportOptions", "Subject", "row_names", "write_report"]

@@ -10,21 +10,32 @@ import numpy as np
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._report.columns import Column, number_column
+from trigpoint._report.columns import (
+    Column,
+    date_column,
+    label_column,
+    number_column,
+    rounded_column,
+)
 from trigpoint._report.given import color_column, named_colors
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
-from trigpoint._report.things import Things, Tiles, make_tiles, read_things
+from trigpoint._report.things import Texts, Things, Tiles, make_tiles, read_things
 from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
 
-SAMPLE = 40_000
+# Default maximum number of points on a page, without and with texts, which people search.
+SAMPLE = 100_000
+_SAMPLE_OF_TEXTS = 1_000_000
 
 _MOST_COLUMNS = 12
+
+_MILLISECONDS_PER_DAY = 86_400_000
 
 # Maximum number of characters of a parameter's value.
 _MOST_CHARACTERS = 120
@@ -40,9 +51,9 @@ _TILED_BYTES = 2**26
 class Content:
     """Content of a report.
 
-    Columns and coordinates hold the values of the sample, followed by those of the landmarks;
-    without a sample, only the landmarks are shown. The sample can be colored by the computed values
-    in `derived` and by the user's values in `colors`. The page omits fields that are ``None``.
+    Columns and coordinates hold the values of the sample; without a sample, only the landmarks are
+    shown. The sample can be colored by the computed values in `derived` and by the user's values in
+    `colors`. The page omits fields that are ``None``.
     """
 
     title: str
@@ -55,7 +66,8 @@ class Content:
     colors: list[Column]
     tiles: Tiles | None
     addresses: list[str] | None
-    text: tuple[str, list[str]] | None
+    texts: list[Texts]
+    landmark_positions: np.ndarray  # Positions in the sample of the landmarks that are in it.
     edges: JudgedEdges | None
     quality: Quality | None
     tried: dict[str, str]
@@ -71,17 +83,19 @@ def gather(
     color: Any = None,
     images: Any = None,
     text: Any = None,
+    ids: Any = None,
     title: str | None = None,
-    sample: int = SAMPLE,
+    sample: int | None = None,
     coordinates: Any = None,
     tried: Comparison | None = None,
 ) -> Content:
     """Compute the content of a report about a fitted embedding, with the options of `report`.
 
-    `sample` is the maximum number of points to show individually, and `coordinates` are those of
-    all points, or a file of them, if already computed.
+    `ids` are names of the rows, and `coordinates` are those of all points, or a file of them, if
+    already computed.
     """
-    check_count("sample", sample)
+    if sample is not None:
+        sample = check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n
     landmarks = fitted.landmarks.points
     what = counted(len(landmarks), "landmark") if n is None else counted(n, "point")
@@ -90,33 +104,37 @@ def gather(
             "color needs one value per row of X, but X was not passed: pass both", "color"
         )
     given = {} if n is None else named_colors(color, n)
-    things = read_things(images, text, n, landmarks.shape[1])
-    drawn = None if source is None else draw_sample(subject, source, sample, coordinates)
-    edges = _judged_edges(subject, drawn)
-    # The values of single pixels are not informative.
-    shown = _chosen_columns(landmarks) if things.image_shape is None else np.arange(0)
-    quality = None if drawn is None else _measured(subject, drawn, edges)
-    tiles, addresses, texts = None, None, None
-    if drawn is not None:
-        tiles = _tiles(things, landmarks, drawn)
-        addresses = things.shown_addresses(drawn.rows)
+    n_columns = landmarks.shape[1] if source is None else source.columns.count
+    things = read_things(images, text, n, n_columns, ids)
+    names = _column_names(subject, source, n_columns)
+    columns = subject.model.columns
+    shown = np.arange(0)
+    if columns.holds == "numbers" and columns.chosen is None:
+        shown = _chosen_columns(landmarks, n_columns, names, things)
+    drawn, texts = None, []
+    colors: list[Column] = []
+    if source is not None:
+        size = sample or (_SAMPLE_OF_TEXTS if things.texts or things.ids else SAMPLE)
+        drawn = draw_sample(subject, source, size, shown, coordinates)
         texts = things.shown_texts(drawn.rows)
+        colors = [color_column(name, one.take(drawn.rows)) for name, one in given.items()]
+    edges = _judged_edges(subject, drawn)
+    quality = None if drawn is None else _measured(subject, drawn, edges)
+    positions = _landmark_positions(subject, drawn)
+    given_columns = _columns(subject, drawn, shown, names)
     return Content(
         title=title or f"{fitted.title} of {what}",
         fitted=fitted,
         sample=drawn,
         coordinates=_coordinates(subject, drawn),
-        columns=_columns(subject, source, drawn, shown),
-        first_columns=_first_columns(landmarks[:, shown]),
+        columns=given_columns,
+        first_columns=_first_columns(given_columns),
         derived=_derived(drawn, quality),
-        colors=[
-            color_column(name, one.take(drawn.rows))
-            for name, one in given.items()
-            if drawn is not None
-        ],
-        tiles=tiles,
-        addresses=addresses,
-        text=texts,
+        colors=colors,
+        tiles=_tiles(things, drawn, positions),
+        addresses=None if drawn is None else things.shown_addresses(drawn.rows),
+        texts=texts,
+        landmark_positions=positions,
         edges=edges,
         quality=quality,
         tried={} if tried is None else tried.lines(),
@@ -138,7 +156,7 @@ def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None
 
 
 def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
-    """Return evenly spaced positions in the sample, as many as `most_bytes` allow."""
+    """Return evenly spaced positions among the kept points, as many as `most_bytes` allow."""
     s, d = sample.points.shape
     return np.arange(s)[:: max(1, -(-s * d * 4 // most_bytes))]
 
@@ -153,73 +171,127 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
     own, rows = subject.fitted.landmark_coordinates, landmarks.indices
     if rows is None:
         rows = np.arange(len(landmarks.points))
+    drawn, drawn_rows = own, rows
     if sample is not None:
-        own = np.concatenate([sample.coordinates, subject.coordinates(landmarks.points)])
-        rows = np.concatenate([sample.rows, rows])
-    own = own[:, :MOST_COORDINATES]
-    names = [f"coordinate {j + 1}" for j in range(own.shape[1])]
-    if own.shape[1] == 1:
+        drawn, drawn_rows = sample.coordinates, sample.rows
+        own = subject.coordinates(landmarks.points)
+    count = min(own.shape[1], MOST_COORDINATES)
+    columns = [rounded_column(f"coordinate {j + 1}", drawn[:, j], own[:, j]) for j in range(count)]
+    if count == 1:
         # A second, evenly filled axis keeps points from hiding each other. Its values depend on the
         # row, so that a landmark coincides with its own point.
-        own = np.column_stack([own, rows * (np.sqrt(5) - 1) / 2 % 1])
-        names.append("(spread out)")
-    return [number_column(name, own[:, j], np.uint16) for j, name in enumerate(names)]
+        spread = [some * (np.sqrt(5) - 1) / 2 % 1 for some in (drawn_rows, rows)]
+        columns.append(rounded_column("(spread out)", *spread))
+    return columns
 
 
-def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """Return all columns or, if there are many, those in which landmarks have most variance."""
-    if points.shape[1] <= _MOST_COLUMNS:
-        return np.arange(points.shape[1])
-    variances = points.var(axis=0, dtype=np.float64)
-    return np.sort(np.argsort(-variances, kind="stable")[:_MOST_COLUMNS])
+def _landmark_positions(subject: Subject, sample: Sample | None) -> np.ndarray:
+    """Return the positions of landmarks in the sample; none if it has other rows at their numbers.
+
+    The page names the landmarks first.
+    """
+    landmarks = subject.fitted.landmarks
+    if sample is None or landmarks.indices is None:
+        return np.arange(0)
+    positions = sample.positions(landmarks.indices)
+    _, own, kept = np.intersect1d(positions, sample.kept, return_indices=True)
+    if not np.allclose(dense(sample.points[kept]), landmarks.points[own]):
+        return np.arange(0)
+    return positions[positions >= 0]
 
 
-def _first_columns(points: np.ndarray) -> tuple[int, int]:
-    if not points.shape[1]:
-        return 0, 0
-    order = np.argsort(-points.var(axis=0, dtype=np.float64), kind="stable")
-    first, second = np.sort(order[:2])[[0, -1]].tolist()
-    return first, second
-
-
-def _columns(
-    subject: Subject, source: Source | None, sample: Sample | None, shown: np.ndarray
-) -> list[Column]:
-    """Return the chosen columns of the sample and of the landmarks."""
-    landmarks = subject.fitted.landmarks.points
-    values = landmarks[:, shown].astype(np.float64)
-    if sample is not None:
-        values = np.concatenate([sample.columns(shown), values])
-    values = subject.model.space.in_units(values, shown)
+def _column_names(
+    subject: Subject, source: Source | None, n_columns: int
+) -> tuple[str, ...] | None:
     names = subject.model.columns.names
     if names is None and source is not None:
         names = source.columns.names
-    names = subject.model.space.named(names)
-    if names is None or len(names) != landmarks.shape[1]:
-        names = [f"column {j}" for j in range(landmarks.shape[1])]
-    return [number_column(str(names[j]), values[:, place]) for place, j in enumerate(shown)]
+    if source is None:
+        names = subject.model.space.named(names)
+    return tuple(map(str, names)) if names is not None and len(names) == n_columns else None
 
 
-def _tiles(things: Things, landmarks: np.ndarray, sample: Sample) -> Tiles | None:
-    if things.image_shape is None:
+def _chosen_columns(
+    landmarks: np.ndarray, n_columns: int, names: tuple[str, ...] | None, things: Things
+) -> np.ndarray:
+    """Return all columns or, if there are many, those in which landmarks have most variance.
+
+    Columns that mean nothing by themselves are left out: pixels, and the components of texts.
+    """
+    if things.image_shape is not None:
+        return np.arange(0)
+    if n_columns <= _MOST_COLUMNS:
+        return np.arange(n_columns if names or not things.texts else 0)
+    if things.texts:
+        return np.arange(0)
+    if landmarks.shape[1] != n_columns:
+        return np.arange(_MOST_COLUMNS)
+    variances = landmarks.var(axis=0, dtype=np.float64)
+    return np.sort(np.argsort(-variances, kind="stable")[:_MOST_COLUMNS])
+
+
+def _first_columns(columns: list[Column]) -> tuple[int, int]:
+    """Return the positions among the numeric columns of the two that are plotted at first."""
+    marks = [column.landmarks for column in columns if column.labels is None]
+    spread = [0.0 if one is None else float(one.astype(np.float64).var()) for one in marks]
+    order = np.argsort(-np.array(spread), kind="stable")[:2].tolist() or [0]
+    return min(order), max(order)
+
+
+def _columns(
+    subject: Subject, sample: Sample | None, shown: np.ndarray, names: tuple[str, ...] | None
+) -> list[Column]:
+    """Return the chosen columns of the sample and, if they have the same columns, of landmarks."""
+    own: np.ndarray | None = None
+    if sample is None or subject.model.space.keeps_columns:
+        own = subject.fitted.landmarks.points[:, shown].astype(np.float64)
+        own = subject.model.space.in_units(own, shown)
+    values = own if sample is None else sample.columns
+    assert values is not None
+    kinds = None if sample is None else subject.model.columns.kinds
+    columns = []
+    for place, j in enumerate(shown):
+        name = f"column {j}" if names is None else names[j]
+        marks = None if own is None else own[:, place]
+        kind = None if kinds is None else kinds[j]
+        columns.append(_column(name, values[:, place], marks, kind))
+    return columns
+
+
+def _column(
+    name: str, values: np.ndarray, landmarks: np.ndarray | None, kind: ColumnKind | None
+) -> Column:
+    """Encode a column of a table as what its numbers mean."""
+    if kind is None or kind.kind == "number":
+        return number_column(name, values, landmarks)
+    if kind.kind == "date":
+        milliseconds = np.where(np.isnan(values), np.nan, np.rint(values * _MILLISECONDS_PER_DAY))
+        return date_column(name, milliseconds.astype("datetime64[ms]"))
+    levels = ("False", "True") if kind.kind == "boolean" else kind.levels
+    codes = np.where(values >= 0, values, len(levels)).astype(np.int64)
+    return label_column(name, np.array([*levels, None], dtype=object)[codes], levels)
+
+
+def _tiles(things: Things, sample: Sample | None, landmarks: np.ndarray) -> Tiles | None:
+    if things.image_shape is None or sample is None:
         return None
-    places = _evenly_spaced(sample, _TILED_BYTES)
-    return make_tiles(dense(sample.points[places]), places, landmarks, things.image_shape)
+    some = _evenly_spaced(sample, _TILED_BYTES)
+    return make_tiles(dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
 
 
 def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
     """Measure the quality, if possible on the same points as the `quality` method."""
     size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
-    size = min(size, len(sample.rows))
+    size = min(size, len(sample.kept))
     if size < LEAST_SAMPLE:
         return None
     subject.progress("quality", 0, 1)
-    part = np.random.default_rng(0).choice(len(sample.rows), size, replace=False)
+    part = np.random.default_rng(0).choice(len(sample.kept), size, replace=False)
     quality = assess(
         subject.fitted,
         dense(sample.points[part]),
-        sample.coordinates[part],
-        sample.rows[part],
+        sample.coordinates[sample.kept[part]],
+        sample.rows[sample.kept[part]],
         sample.n,
         subject.n_threads,
         edges=edges,
@@ -229,17 +301,14 @@ def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Qu
 
 
 def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
-    if sample is None:
+    """Return the share of neighbors lost, for the points of which all columns are kept."""
+    if sample is None or quality is None:
         return []
-    sizes = sample.cell_sizes[sample.cells]
-    derived = [number_column("points in the cell", sizes, np.uint16)]
-    if quality is not None:
-        lost = [
-            quality.distortion_of(dense(sample.points[part]), sample.coordinates[part])
-            for part in row_blocks(len(sample.rows), block_rows(8 * sample.points.shape[1]))
-        ]
-        derived.append(number_column("neighbors lost", np.concatenate(lost), np.uint16))
-    return derived
+    lost = np.full(len(sample.rows), np.nan, dtype=np.float32)
+    for part in row_blocks(len(sample.kept), block_rows(8 * sample.points.shape[1])):
+        kept = sample.kept[part]
+        lost[kept] = quality.distortion_of(dense(sample.points[part]), sample.coordinates[kept])
+    return [number_column("neighbors lost", lost)]
 
 
 def _versions() -> dict[str, str]:

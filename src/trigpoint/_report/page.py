@@ -1,6 +1,7 @@
 """Render content, markup, styles and scripts into one HTML file."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -11,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.palette import PAGE_ACCENT, PAGE_LABELS
-from trigpoint._common.words import counted, plural
+from trigpoint._common.palette import CLASS_COLORS, PAGE_ACCENT
+from trigpoint._common.words import counted
 from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
-from trigpoint._report.density import Grid
 from trigpoint._report.things import Tiles, spread
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
 # In load order: while loading, a script may only use the scripts before it.
 _SCRIPTS = (
-    *("data", "colors", "density", "bounds", "ticks", "view"),
-    *("crowding", "labels", "panel", "svg", "figure", "gestures"),
+    *("data", "load", "colors", "bounds", "ticks", "view"),
+    *("splat", "labels", "panel", "figure", "gestures"),
     *("selection", "table", "breakdown", "search", "pictures", "tip"),
     *("address", "help", "legend", "models", "link", "pointer", "page"),
 )
@@ -40,8 +40,8 @@ _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
-_TYPES = {"uint8": "u8", "uint16": "u16", "uint32": "u32"}
-_ALIGNMENT = 4
+_TYPES = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "int32": "i32"}
+_TYPES |= {"float32": "f32", "float64": "f64"}
 
 
 class Packed:
@@ -52,51 +52,55 @@ class Packed:
         self._size = 0
 
     def add(self, array: np.ndarray) -> dict[str, Any]:
-        """Add an array of 8-, 16- or 32-bit integers."""
-        data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        """Add an array of numbers."""
+        array = np.ascontiguousarray(array).reshape(-1)
+        whole = array.astype(array.dtype.newbyteorder("<")).view(np.uint8)
+        # The first bytes of all numbers, then the second bytes, and so on, compress better.
+        data = whole.reshape(len(array), array.itemsize).T.tobytes()
         place = {"type": _TYPES[array.dtype.name], "start": self._size, "length": int(array.size)}
-        padding = -len(data) % _ALIGNMENT
-        self._parts.append(data + bytes(padding))
-        self._size += len(data) + padding
+        self._parts.append(data)
+        self._size += len(data)
         return place
 
     def add_counts(self, array: np.ndarray) -> dict[str, Any]:
         """Add nonnegative integers, using two bytes each if they fit, otherwise four."""
         return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
 
-    def text(self) -> str:
-        """Return the whole block as base64."""
-        return base64.b64encode(b"".join(self._parts)).decode("ascii")
+    def text(self, facts: str) -> str:
+        """Return the facts and the block, preceded by the size of the facts, as text."""
+        encoded = facts.encode(errors="replace")
+        data = b"".join([len(encoded).to_bytes(4, "little"), encoded, *self._parts])
+        return base64.b64encode(gzip.compress(data, mtime=0, compresslevel=6)).decode("ascii")
 
 
 def page(content: Content) -> str:
     """Return the whole page as HTML."""
     packed = Packed()
-    facts = json.dumps(_facts(content, packed), allow_nan=False, separators=(",", ":"))
+    facts = json.dumps(_facts(content, packed), allow_nan=False, ensure_ascii=False)
     script = page_script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    quality = content.quality
     slots = {
         "title": escape(content.title),
-        "verdict": "" if content.quality is None else _verdict(content.quality),
+        "verdict": "" if quality is None else _verdict(quality),
+        "grade": "" if quality is None else _grade(quality),
         "lead": _lead(content),
-        "figures": _figures(content),
         "script_hash": digest,
         "style": _filled(_asset("page.css"), _STYLE_SLOTS),
         "script": script,
-        # Escaped so that the data cannot close its element.
-        "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
-        "arrays": packed.text(),
+        "data": packed.text(facts),
         # External images may be loaded, which happens only on request.
         "image_sources": "data:" if content.addresses is None else "data: file: http: https:",
         "search_hint": _search_hint(content),
-        "terms": "" if content.quality is None else _asset("terms.html"),
+        "terms": "" if quality is None else _asset("terms.html"),
         "graph": _NO_GRAPH if content.edges is None else _asset("graph.html"),
         "tried": _details("Methods compared", content.tried),
+        "edges": "" if content.edges is None else _details("Graph", _counts(content.edges)),
         "parameters": _details("Parameters", content.parameters),
         "seconds": _details(
             "Stages", {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
         ),
-        "versions": _details("Versions", content.versions),
+        "versions": escape(", ".join(f"{name} {text}" for name, text in content.versions.items())),
     }
     return _filled(_asset("page.html"), slots)
 
@@ -104,7 +108,7 @@ def page(content: Content) -> str:
 def page_script() -> str:
     """Return all scripts, wrapped in a private scope."""
     return (
-        "(() => {\n'use strict';\n"
+        "(async () => {\n'use strict';\n"
         + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
         + "\n})();"
     )
@@ -120,32 +124,31 @@ def _asset(name: str) -> str:
 
 def _facts(content: Content, packed: Packed) -> dict[str, Any]:
     sample, landmarks = content.sample, content.fitted.landmarks
-    k = len(landmarks.points)
-    cells = np.arange(k) if sample is None else sample.cells
     rows = landmarks.indices if sample is None else sample.rows
+    sampled = len(landmarks.points) if sample is None else len(sample.rows)
     return {
         "points": None if sample is None else sample.n,
-        "sampled": len(cells),
-        "landmarks": k,
-        # Landmark values follow those of the sample, if there is one.
-        "firstLandmark": 0 if sample is None else len(cells),
+        "sampled": sampled,
+        "landmarks": len(landmarks.points),
         "equalScales": content.fitted.equal_scales,
-        "labelColors": PAGE_LABELS,
+        "labelColors": CLASS_COLORS,
         "accent": PAGE_ACCENT,
         "components": _n_components(content),
+        "allRows": sample is not None and sampled == sample.usable,
+        "usable": sampled if sample is None else sample.usable,
         "rows": None if rows is None else packed.add(rows.astype(np.uint32)),
-        "cells": packed.add_counts(cells),
+        "landmarkPoints": packed.add(content.landmark_positions.astype(np.uint32)),
         "coordinates": [_column(column, packed) for column in content.coordinates],
         "columns": [_column(column, packed) for column in content.columns],
         "firstColumns": content.first_columns,
         "derived": [_column(column, packed) for column in content.derived],
         "colors": [_column(column, packed) for column in content.colors],
-        "images": [] if sample is None else [_image(image, packed) for image in sample.images],
         "tiles": None if content.tiles is None else _tiles(content.tiles, packed),
         "addresses": content.addresses,
-        "text": None
-        if content.text is None
-        else {"name": content.text[0], "values": content.text[1]},
+        "texts": [
+            {"name": text.name, "values": text.values, "cut": text.cut, "isId": text.is_id}
+            for text in content.texts
+        ],
         "graph": None if content.edges is None else _edges(content.edges, packed),
     }
 
@@ -158,38 +161,23 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
     return {
         "name": column.name,
         "codes": packed.add(column.codes),
+        "divisor": column.divisor,
         "range": [column.low, column.high],
         "colorRange": [column.color_low, column.color_high],
         "unit": column.unit,
         "labels": column.labels,
         "colored": column.n_colored,
+        "landmarks": None if column.landmarks is None else packed.add(column.landmarks),
     }
 
 
 def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
     return {
         "points": packed.add_counts(tiles.points),
-        "landmarks": len(tiles.points) if tiles.n_landmarks else -1,
         "height": tiles.height,
         "width": tiles.width,
         "across": tiles.across,
         "png": packed.add(np.frombuffer(tiles.png, dtype=np.uint8)),
-    }
-
-
-def _image(image: Grid, packed: Packed) -> dict[str, Any]:
-    """Map counts to 255 logarithmic levels; 0 means an empty cell."""
-    most = int(image.counts.max())
-    levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
-    return {
-        "axes": image.axes,
-        "low": image.low.tolist(),
-        "high": image.high.tolist(),
-        "height": image.counts.shape[0],
-        "width": image.counts.shape[1],
-        "levels": packed.add(levels.astype(np.uint8)),
-        "most": most,
-        "outside": image.outside,
     }
 
 
@@ -210,11 +198,13 @@ def _edges(edges: JudgedEdges, packed: Packed) -> dict[str, Any]:
 
 def _lead(content: Content) -> str:
     k, d = content.fitted.landmarks.points.shape
+    if content.sample is not None:
+        d = content.sample.n_columns
     columns, to = counted(d, "column"), counted(_n_components(content), "coordinate")
     landmarks = counted(k, "landmark")
     if content.sample is None:
-        return f"{landmarks}, from {columns} to {to}. No points were passed."
-    return f"{counted(content.sample.n, 'point')}, from {columns} to {to}, using {landmarks}."
+        return f"{landmarks}, {columns}, {to}; no points were passed"
+    return f"{counted(content.sample.n, 'point')}, {columns}, {to}, {landmarks}"
 
 
 def _verdict(quality: Quality) -> str:
@@ -244,6 +234,11 @@ def _verdict(quality: Quality) -> str:
     )
 
 
+def _grade(quality: Quality) -> str:
+    word = quality.verdict.partition(": ")[0]
+    return f'<a class="grade {quality.grade}" href="#verdict-title">{word}</a>'
+
+
 def _bar(name: str, share: float) -> str:
     kind = "" if name == "kept" else " class=other"
     return (
@@ -254,30 +249,14 @@ def _bar(name: str, share: float) -> str:
 
 def _search_hint(content: Content) -> str:
     kinds = ["label"] if any(column.labels for column in content.colors) else []
-    kinds += ["text"] if content.text is not None else []
-    return ", ".join([*kinds, "row"])
+    kinds += [text.name for text in content.texts]
+    return escape(", ".join([*kinds, "row"]))
 
 
-def _figures(content: Content) -> str:
-    sample, k = content.sample, len(content.fitted.landmarks.points)
-    figures = [("points", "&ndash;") if sample is None else _figure(sample.n, "point")]
-    figures.append(_figure(k, "landmark"))
-    if sample is not None:
-        figures.append(("covering radius", f"{sample.covering_radius:.3g}"))
-        median = int(np.median(sample.cell_sizes))
-        figures.append(("median points per landmark", f"{median:,}"))
-    if content.edges is not None:
-        figures.append(_figure(len(content.edges.kinds), "edge"))
-        figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
-        figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
-    # A model loaded from a file has no timings.
-    if content.seconds:
-        figures.append(("seconds to fit", f"{sum(content.seconds.values()):.2f}"))
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
-
-
-def _figure(count: int, noun: str) -> tuple[str, str]:
-    return plural(noun, count), f"{count:,}"
+def _counts(edges: JudgedEdges) -> dict[str, str]:
+    kinds = {"suspected shortcuts": SHORTCUT, "bridges": BRIDGE}
+    counts = {name: f"{edges.count(kind):,}" for name, kind in kinds.items()}
+    return {"edges": f"{len(edges.kinds):,}", **counts}
 
 
 def _details(title: str, rows: Mapping[str, str]) -> str:

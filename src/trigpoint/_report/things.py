@@ -2,8 +2,8 @@
 
 import struct
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -14,8 +14,8 @@ from trigpoint._common.labels import is_missing
 from trigpoint._report.given import named_colors
 from trigpoint.plot._values import label_text
 
-# Maximum bytes of text on a page, and characters of text per point.
-_TEXT_BYTES = 1_500_000
+# Maximum characters of all texts on a page, and of a single text.
+_TEXT_CHARACTERS = 25_000_000
 _MOST_CHARACTERS = 400
 
 # Larger images are reduced to about this many pixels per side. Fewer levels compress better,
@@ -30,32 +30,56 @@ _ACROSS = 64
 
 
 @dataclass(frozen=True)
+class Texts:
+    """Texts (s,) of the sampled points, under a display name."""
+
+    name: str
+    values: list[str]
+    cut: int = 0  # Number of characters after which texts are cut; 0 if none is.
+    is_id: bool = False  # Whether these are names of rows, such as an index.
+
+
+@dataclass(frozen=True)
 class Things:
     """Images and texts of all points."""
 
     # Shape of the image formed by the columns of a point.
     image_shape: tuple[int, ...] | None = None
     addresses: np.ndarray | None = None  # Paths or URLs (n,) of images.
-    texts: np.ndarray | None = None  # Texts (n,).
-    text_name: str = ""  # Display name of the texts.
+    texts: Mapping[str, np.ndarray] = field(default_factory=dict)  # Texts (n,) by display name.
+    ids: Mapping[str, np.ndarray] = field(default_factory=dict)  # Names (n,) of the rows.
 
     def shown_addresses(self, rows: np.ndarray) -> list[str] | None:
         """Return the addresses of the images of some points."""
         return None if self.addresses is None else _as_text(self.addresses[rows])
 
-    def shown_texts(self, rows: np.ndarray) -> tuple[str, list[str]] | None:
-        """Return the texts of some points, shortened so that the page stays small."""
-        if self.texts is None:
-            return None
-        texts, most = _as_text(self.texts[rows]), _MOST_CHARACTERS
-        while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
-            most = most * 3 // 4
-        short = [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
-        return self.text_name, short
+    def shown_texts(self, rows: np.ndarray) -> list[Texts]:
+        """Return the texts of some points, cut if the page would otherwise become too large."""
+        kinds = [(name, values, False) for name, values in self.texts.items()]
+        kinds += [(name, values, True) for name, values in self.ids.items()]
+        return [
+            _cut(name, _as_text(values[rows]), _TEXT_CHARACTERS // len(kinds), is_id)
+            for name, values, is_id in kinds
+        ]
 
 
-def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -> Things:
-    """Check the values of the parameters ``images`` and ``text``."""
+def _cut(name: str, texts: list[str], room: int, is_id: bool) -> Texts:
+    lengths, most = np.array([len(text) for text in texts]), _MOST_CHARACTERS
+    while most > 20 and np.minimum(lengths, most).sum() > room:
+        most = most * 3 // 4
+    if lengths.max(initial=0) <= most:
+        return Texts(name, texts, 0, is_id)
+    cut = [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
+    return Texts(name, cut, most, is_id)
+
+
+def read_things(
+    images: Any, text: Any, n_points: int | None, n_features: int, ids: Any = None
+) -> Things:
+    """Check the values of the parameters ``images`` and ``text``.
+
+    `ids` are names of the rows, from `row_names`.
+    """
     for name, given in (("images", images), ("text", text)):
         if given is not None and n_points is None:
             raise ParameterValueError(
@@ -68,9 +92,18 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
         _check_shape(shape, n_features)
     addresses = None
     if images is not None and shape is None:
-        addresses = _texts("images", images, n_points)[1]
-    name, texts = ("", None) if text is None else _texts("text", text, n_points)
-    return Things(shape, addresses, texts, name)
+        addresses = next(iter(_texts("images", images, n_points).values()))
+    texts = {} if text is None else _texts("text", text, n_points)
+    names = {} if ids is None else _texts("ids", ids, n_points)
+    return Things(shape, addresses, texts, names)
+
+
+def row_names(X: Any) -> Any:
+    """Return the index of a table, unless it only counts the rows; None if there is none."""
+    index: Any = getattr(X, "obs_names", getattr(X, "index", None))
+    if not hasattr(index, "dtype") or type(index).__name__ == "RangeIndex":
+        return None
+    return {str(index.name or "id"): np.asarray(index, dtype=object)}
 
 
 def _as_text(values: np.ndarray) -> list[str]:
@@ -92,8 +125,8 @@ def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
         )
 
 
-def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.ndarray]:
-    """Return the name of the column and one text per point."""
+def _texts(parameter: str, values: Any, n_points: int | None) -> dict[str, np.ndarray]:
+    """Return one text per point for each column, by name."""
     if isinstance(values, str):
         raise ParameterTypeError(
             f"{parameter}={short(values)} is a single string: pass one value per row of X",
@@ -102,16 +135,15 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
     assert n_points is not None
     if not hasattr(values, "shape") and isinstance(values, Sequence):
         values = np.array(values, dtype=object)
-    name, found = next(iter(named_colors(values, n_points, parameter=parameter).items()))
-    return name, found.values
+    named = named_colors(values, n_points, parameter=parameter)
+    return {name: found.values for name, found in named.items()}
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Thumbnails of some sampled points, followed by those of all landmarks, in one PNG image."""
+    """Thumbnails of some sampled points in one PNG image."""
 
     points: np.ndarray  # Positions (t,) in the sample of the points with an image.
-    n_landmarks: int  # Number of landmark images; 0 if they do not fit.
     height: int  # Size of a tile in pixels.
     width: int
     across: int  # Number of tiles per row of the PNG image.
@@ -119,21 +151,24 @@ class Tiles:
 
 
 def make_tiles(
-    rows: np.ndarray, places: np.ndarray, landmarks: np.ndarray, shape: tuple[int, ...]
+    rows: np.ndarray, places: np.ndarray, shape: tuple[int, ...], first: np.ndarray
 ) -> Tiles:
     """Create thumbnails of as many points as fit, if columns are pixels.
 
-    The candidates `rows` (p, d) have the positions `places` (p,) in the sample. `shape` is the
-    height and width of an image, optionally preceded or followed by its number of channels.
+    The candidates `rows` (p, d) have the positions `places` (p,) in the sample, and those among the
+    positions `first` are preferred. `shape` is the height and width of an image, optionally
+    preceded or followed by its number of channels.
     """
     scale = _scale(rows)
     probed = _pictures(spread(rows, _PROBED), shape, scale)
     room = max(1, _MOST_BYTES * len(probed) // len(_png(_sheet(probed))))
-    n_landmarks = len(landmarks) if len(landmarks) <= room // 2 else 0
-    chosen = spread(np.arange(len(rows)), room - n_landmarks)
-    pictures = _pictures(np.concatenate([rows[chosen], landmarks[:n_landmarks]]), shape, scale)
+    preferred = np.isin(places, first)
+    chosen = spread(np.flatnonzero(preferred), room)
+    others = spread(np.flatnonzero(~preferred), room - len(chosen))
+    chosen = np.sort(np.concatenate([chosen, others]))
+    pictures = _pictures(rows[chosen], shape, scale)
     height, width = pictures.shape[1:3]
-    return Tiles(places[chosen], n_landmarks, height, width, _ACROSS, _png(_sheet(pictures)))
+    return Tiles(places[chosen], height, width, _ACROSS, _png(_sheet(pictures)))
 
 
 def spread(items: np.ndarray, most: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import os
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._report.content import gather
@@ -12,7 +12,19 @@ from trigpoint._report.subject import Subject
 from trigpoint._sources import Source
 from trigpoint._sources.atomic import atomic_write
 
-_HEIGHT = 900
+_HEIGHT = 720
+
+
+class ReportOptions(TypedDict, total=False):
+    """Keyword arguments of `report`."""
+
+    color: Any
+    text: Any
+    images: Any
+    title: str | None
+    sample: int | None
+    coordinates: Any
+    force: bool
 
 
 class InlinePage:

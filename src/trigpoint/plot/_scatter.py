@@ -75,7 +75,7 @@ def embedding(
     the most frequent class, or the logarithm of the number of points, so that plotting ten million
     points costs no more than a histogram. In vector files, 2,000 or more markers are rasterized.
 
-    Classes use the eight colors of Okabe and Ito, followed by others chosen to be as distinct as
+    Classes use seven colors of Okabe and Ito, followed by 33 others chosen to be as distinct as
     possible with any color vision.
 
     Examples

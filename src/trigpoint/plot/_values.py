@@ -96,9 +96,10 @@ def coded_labels(
         missing = np.asarray(values != values)
     found, places = np.unique(values[~missing], return_inverse=True)
     texts = [label_text(value) for value in found]
+    distinct = set(texts)
     if order is None:
-        order = sorted(set(texts), key=natural_order)
-    names = [name for name in order if name in set(texts)]
+        order = sorted(distinct, key=natural_order)
+    names = [name for name in order if name in distinct]
     code = {name: place for place, name in enumerate(names)}
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[~missing] = np.array([code[text] for text in texts], dtype=np.int64)[places.reshape(-1)]

@@ -1,4 +1,4 @@
-// The view of the page in its address, so that a link shows the same to someone else.
+// Parameters in the address of the page, so that a link opens the same view.
 
 // Parameters of an address's hash, by name.
 function parametersOf(hash) {
@@ -10,13 +10,13 @@ function hashOf(parameters) {
   return text ? `#${text}` : "";
 }
 
-// Numbers of a list in an address; null unless there are as many as asked for, all finite.
+// The numbers of a list; null unless there are `count` finite numbers.
 function numbersFrom(text, count) {
   const numbers = (text || "").split(",").map(Number);
   return text && numbers.length === count && numbers.every(Number.isFinite) ? numbers : null;
 }
 
-// Few digits: a link is also read by people.
+// Few digits keep links short.
 function listText(numbers) {
   return numbers.map((number) => Number(number.toPrecision(6))).join(",");
 }
@@ -32,7 +32,7 @@ function rangesText(rows) {
   return parts.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
-// The rows that such a text names, as a test.
+// A function that tests whether a row is in such a list.
 function rangesTest(text) {
   const parts = text.split(",").map((part) => part.split("-").map(Number));
   const all = parts.map(([first, last = first]) => [first, last]).filter(([first]) => Number.isFinite(first));

@@ -1,4 +1,4 @@
-// What a panel shows at first: a few outliers do not set the axes.
+// What a panel shows at first: a few outliers do not determine the axes.
 
 // The middle of the points leaves out this share at either end. Farther from it than this share of
 // its width are outliers, if there are any ...
@@ -9,7 +9,7 @@ const WORTHWHILE = 0.55;
 
 // Range of a column without its outliers; cached. Landmarks, which seek them, do not count.
 function usualRange(column) {
-  if (!column.usual) column.usual = withoutOutliers(sampleNumbers(column), column.range);
+  if (!column.usual) column.usual = withoutOutliers(numbersOf(column), column.range);
   return column.usual;
 }
 

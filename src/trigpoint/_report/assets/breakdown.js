@@ -1,17 +1,24 @@
-// What a selection is made of: counts of classes, or the middle of numbers.
+// The composition of a selection: numbers of points per class, or quartiles of numbers.
+
+const MOST_CLASSES_LISTED = 12;
 
 // Rows {name, color, count, share, ofClass} of the classes in a selection, the most frequent first.
-function classCounts(selectedMembers, members, colors) {
-  const total = selectedMembers.reduce((sum, part) => sum + part.length, 0);
-  return [...colors.names, "missing"]
-    .map((name, bin) => ({
-      name,
-      color: colors.palette[bin],
-      count: selectedMembers[bin].length,
-      share: selectedMembers[bin].length / total,
-      ofClass: selectedMembers[bin].length / members[bin].length,
+function classCounts(selected, { column, palette }) {
+  const codes = arrayAt(column.codes);
+  const counted = (points) => {
+    const counts = new Map();
+    for (const point of points) counts.set(codes[point], (counts.get(codes[point]) || 0) + 1);
+    return counts;
+  };
+  const all = counted(codes.keys());
+  return [...counted(selected)]
+    .map(([code, count]) => ({
+      name: code < column.labels.length ? column.labels[code] : "missing",
+      color: palette[code < column.labels.length ? Math.min(code, column.colored) : column.colored + 1],
+      count,
+      share: count / selected.length,
+      ofClass: count / all.get(code),
     }))
-    .filter(({ count }) => count)
     .sort((a, b) => b.count - a.count);
 }
 
@@ -26,22 +33,19 @@ function breakdownTable(rows) {
   const table = document.createElement("table");
   table.className = "breakdown";
   const head = table.createTHead().insertRow();
-  for (const text of ["class", "", "points", "of the selection", "of the class"]) {
+  for (const text of ["class", "points", "share", "of class"]) {
     head.append(Object.assign(document.createElement("th"), { textContent: text, scope: "col" }));
   }
   const body = table.createTBody();
-  for (const { name, color, count, share, ofClass } of rows) {
+  for (const { name, color, count, share, ofClass } of rows.slice(0, MOST_CLASSES_LISTED)) {
     const row = body.insertRow();
     const title = document.createElement("th");
     title.scope = "row";
     title.append(dotOf(color), name);
-    const bar = document.createElement("i");
-    bar.style.width = `${100 * share}%`;
-    bar.style.background = css(color);
     row.append(title);
-    row.insertCell().append(bar);
     for (const text of [grouped(count), percent(share), percent(ofClass)]) row.insertCell().textContent = text;
   }
+  if (rows.length > MOST_CLASSES_LISTED) table.createCaption().textContent = `The ${MOST_CLASSES_LISTED} most frequent of ${grouped(rows.length)} classes`;
   return table;
 }
 
@@ -54,5 +58,5 @@ function dotOf(color) {
 
 function percent(share) {
   const shown = 100 * share;
-  return `${shown >= 9.95 || shown === 0 ? Math.round(shown) : shown.toFixed(1)}%`;
+  return `${shown >= 9.95 || shown === 0 ? Math.round(shown) : shown.toFixed(1)} %`;
 }

@@ -1,58 +1,50 @@
-// The data of the page: facts as JSON, and arrays as bytes that the facts point into.
+// Columns of numbers and labels, and how their values are written.
 
 const byId = (id) => document.getElementById(id);
 
-const facts = JSON.parse(byId("facts").textContent);
-const bytes = decoded(byId("arrays").textContent);
+const ARRAYS = {
+  u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array, f32: Float32Array, f64: Float64Array,
+};
+const MISSING_NUMBER = -(2 ** 31);
+const MISSING_LABEL = { u8: 2 ** 8 - 1, u16: 2 ** 16 - 1, u32: 2 ** 32 - 1 };
 
-// The largest code of a column is for missing values; the others are steps from low to high.
-const MISSING = { u16: 2 ** 16 - 1, u32: 2 ** 32 - 1 };
-const ARRAYS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array };
-
-function decoded(base64) {
-  const text = atob(base64);
-  const result = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) result[i] = text.charCodeAt(i);
-  return result;
-}
-
+// The array at a place in the data. The first bytes of all numbers come first, then the second bytes,
+// and so on, because they compress better in this order.
 function arrayAt(place) {
-  return new ARRAYS[place.type](bytes.buffer, place.start, place.length);
+  if (!place.array) {
+    place.array = new ARRAYS[place.type](place.length);
+    const into = new Uint8Array(place.array.buffer);
+    const size = place.array.BYTES_PER_ELEMENT;
+    for (let byte = 0; byte < size; byte++) {
+      const start = place.start + byte * place.length;
+      for (let item = 0; item < place.length; item++) into[item * size + byte] = bytes[start + item];
+    }
+  }
+  return place.array;
 }
 
-function stepsOf(column) {
-  return MISSING[column.codes.type] - 1;
-}
-
-// Values of a column as numbers; missing ones are NaN. Cached, because every redraw needs them.
-// The ends are weighted separately, because the range may exceed the largest number.
+// Numbers of a column; missing ones are NaN. Cached, because every redraw needs them.
 function numbersOf(column) {
   if (!column.numbers) {
-    const [low, high] = column.range;
-    const codes = arrayAt(column.codes);
-    const steps = stepsOf(column);
-    column.numbers = Float64Array.from(codes, (code) =>
-      code > steps ? NaN : low * (1 - code / steps) + high * (code / steps));
+    const { divisor } = column;
+    column.numbers = Float64Array.from(arrayAt(column.codes));
+    const codes = column.numbers;
+    for (let at = 0; at < codes.length; at++) codes[at] = codes[at] === MISSING_NUMBER ? NaN : codes[at] / divisor;
   }
   return column.numbers;
 }
 
 function landmarkNumbers(column) {
-  return numbersOf(column).subarray(facts.firstLandmark, facts.firstLandmark + facts.landmarks);
+  return arrayAt(column.landmarks);
 }
 
-function sampleNumbers(column) {
-  return numbersOf(column).subarray(0, facts.sampled);
-}
-
-// Edges as two arrays of landmarks for each kind: ordinary, suspected shortcut, bridge.
+// Edges as arrays of landmarks for each kind: ordinary, suspected shortcut, bridge.
 function edgesOf(graph) {
   if (!graph) return null;
   if (!graph.byKind) {
     const ends = arrayAt(graph.ends);
-    const kinds = arrayAt(graph.kinds);
     graph.byKind = [[], [], []];
-    kinds.forEach((kind, edge) => graph.byKind[kind].push(ends[2 * edge], ends[2 * edge + 1]));
+    arrayAt(graph.kinds).forEach((kind, edge) => graph.byKind[kind].push(ends[2 * edge], ends[2 * edge + 1]));
   }
   return graph.byKind;
 }
@@ -61,7 +53,7 @@ function grouped(count) {
   return Math.round(count).toLocaleString("en-US");
 }
 
-// Position of a value between two ends, as a share; halved, because the ends may be far apart.
+// Position of a value between two ends, from 0 to 1. Values are halved so that huge ranges do not overflow.
 function shareOf(value, [low, high]) {
   return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
@@ -71,40 +63,48 @@ function plural(count, word) {
 }
 
 function short(number) {
-  if (Number.isNaN(number)) return "missing";
   const size = Math.abs(number);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return number.toExponential(2);
   return String(Number(number.toPrecision(4)));
 }
 
-// A number of a column, to the digits that its range needs and its codes have.
-function plainText(number, column) {
-  if (Number.isNaN(number)) return "missing";
-  const [low, high] = column.range;
-  const largest = Math.max(Math.abs(low), Math.abs(high));
-  const step = (high / 2 - low / 2) / (stepsOf(column) / 2);
-  if (!(step > 0)) return short(number);
-  if (largest >= 1e15 || largest < 1e-3) return String(Number(number.toPrecision(5)).toExponential());
-  return String(Number(number.toFixed(Math.max(0, Math.min(12, Math.floor(-Math.log10(step)))))));
+// A number to about a thousandth of a range, but at least to four digits, for scales and summaries.
+function roundedText(number, [low, high]) {
+  const digits = Math.ceil(3 - Math.log10(high / 2 - low / 2) - Math.log10(2));
+  if (!(high > low) || Math.abs(digits) > 12 || Math.max(Math.abs(low), Math.abs(high)) >= 1e15) return short(number);
+  const needed = Math.max(digits, 3 - Math.floor(Math.log10(Math.abs(number) || 1)));
+  return String(Number(number.toFixed(Math.max(0, Math.min(12, needed)))));
+}
+
+// A number with all its digits, as in the data: a 32-bit number has fewer than its 64-bit copy.
+function exactText(number, column) {
+  if (column.codes.type === "f32") {
+    for (let digits = 6; digits < 10; digits++) {
+      const fewer = Number(number.toPrecision(digits));
+      if (Math.fround(fewer) === number) return String(fewer);
+    }
+  }
+  return String(number);
 }
 
 // Milliseconds since 1970 as a date, to the precision of the column.
-function dateText(moment, column) {
-  const { unit, range: [low, high] } = column;
-  // A decoded time is off by up to half a step; slightly late, it is still in the same unit.
-  const [day, time] = new Date(moment + (0.51 * (high - low)) / stepsOf(column)).toISOString().split("T");
+function dateText(moment, { unit }) {
+  const [day, time] = new Date(moment).toISOString().split("T");
   const digits = { minute: 5, second: 8, millisecond: 12 }[unit];
-  if (digits) return `${day} ${time.slice(0, digits)}`;
-  return unit === "year" ? day.slice(0, -6) : day;
+  return digits ? `${day} ${time.slice(0, digits)}` : day;
 }
 
 function numberText(column, number) {
-  return column.unit && !Number.isNaN(number) ? dateText(number, column) : plainText(number, column);
+  return column.unit ? dateText(number, column) : roundedText(number, column.range);
 }
 
-// The value of a point in a column, as text.
+// The value of a point in a column as text; empty if it is missing.
 function valueText(column, point) {
-  if (!column.labels) return numberText(column, numbersOf(column)[point]);
-  const code = arrayAt(column.codes)[point];
-  return code > stepsOf(column) ? "missing" : column.labels[code];
+  if (column.labels) {
+    const code = arrayAt(column.codes)[point];
+    return code === MISSING_LABEL[column.codes.type] ? "" : column.labels[code];
+  }
+  const number = numbersOf(column)[point];
+  if (Number.isNaN(number)) return "";
+  return column.unit ? dateText(number, column) : exactText(number, column);
 }

@@ -1,28 +1,40 @@
-// The view of a panel as a picture to keep: title, plot and legend, as PNG or SVG.
+// The view of a panel as a picture to keep: title, plot and legend.
 
 const FIGURE_MARGIN = 20;
 const FIGURE_LINE = 22;
-// Pixels of a PNG for each of the page.
+// Pixels of the picture for each pixel of the page.
 const FIGURE_SCALE = 2;
 
-// Draw the figure on a context; `within` draws in a part that nothing leaves.
-function drawFigure(context, size, panel, title, legend, style, within) {
+// A canvas with the figure; `entries` are those of the legend.
+function figureOf(panel, title, entries, style) {
   const { width, height } = panel.view;
+  const canvas = canvasOf(1, 1);
+  const context = canvas.getContext("2d");
+  const legend = placedLegend(entries, width, context);
+  const top = FIGURE_MARGIN + 30;
+  const size = { width: width + 2 * FIGURE_MARGIN, height: top + height + legend.height + FIGURE_MARGIN };
+  Object.assign(canvas, { width: FIGURE_SCALE * size.width, height: FIGURE_SCALE * size.height });
+  context.scale(FIGURE_SCALE, FIGURE_SCALE);
   context.fillStyle = style.card;
   context.fillRect(0, 0, size.width, size.height);
   context.fillStyle = style.ink;
-  context.textAlign = "left";
   context.font = `600 ${FONT.replace("11px", "17px")}`;
-  context.fillText(shortened(context, title, width), FIGURE_MARGIN, FIGURE_MARGIN + 14);
-  within(FIGURE_MARGIN, size.top, width, height, (inside) => panel.paintOn(inside));
-  context.textAlign = "left";
+  context.fillText(title, FIGURE_MARGIN, FIGURE_MARGIN + 14, width);
+  context.save();
+  context.beginPath();
+  context.rect(FIGURE_MARGIN, top, width, height);
+  context.clip();
+  context.translate(FIGURE_MARGIN, top);
+  panel.paintOn(context, FIGURE_SCALE);
+  context.restore();
   context.font = FONT.replace("11px", "12px");
   for (const { text, color, x, y } of legend.places) {
     context.fillStyle = color;
-    context.fillRect(FIGURE_MARGIN + x, size.top + height + y - 9, 10, 10);
+    context.fillRect(FIGURE_MARGIN + x, top + height + y - 9, 10, 10);
     context.fillStyle = style.ink;
-    context.fillText(text, FIGURE_MARGIN + x + 15, size.top + height + y);
+    context.fillText(text, FIGURE_MARGIN + x + 15, top + height + y);
   }
+  return canvas;
 }
 
 // Places of the legend's entries in lines below the plot.
@@ -37,43 +49,4 @@ function placedLegend(entries, width, pen) {
     return place;
   });
   return { places, height: entries.length ? y : 0 };
-}
-
-// {context, size}: what it is drawn on, and how.
-function figureOf(panel, title, entries, style, make) {
-  const legend = placedLegend(entries, panel.view.width, canvasOf(1, 1).getContext("2d"));
-  const top = FIGURE_MARGIN + 30;
-  const size = {
-    top,
-    width: panel.view.width + 2 * FIGURE_MARGIN,
-    height: top + panel.view.height + legend.height + FIGURE_MARGIN,
-  };
-  const { context, within, result } = make(size);
-  drawFigure(context, size, panel, title, legend, style, within);
-  return result();
-}
-
-function svgFigure({ width, height }) {
-  const context = new SvgContext(width, height);
-  return {
-    context,
-    within: context.within.bind(context),
-    result: () => new Blob([String(context)], { type: "image/svg+xml" }),
-  };
-}
-
-function pngFigure({ width, height }) {
-  const canvas = canvasOf(FIGURE_SCALE * width, FIGURE_SCALE * height);
-  const context = canvas.getContext("2d");
-  context.scale(FIGURE_SCALE, FIGURE_SCALE);
-  const within = (x, y, w, h, draw) => {
-    context.save();
-    context.beginPath();
-    context.rect(x, y, w, h);
-    context.clip();
-    context.translate(x, y);
-    draw(context);
-    context.restore();
-  };
-  return { context, within, result: () => new Promise((done) => canvas.toBlob(done, "image/png")) };
 }

@@ -1,15 +1,15 @@
-// What pointers, the wheel and keys do to a panel.
+// Pointers, the wheel and keys, which pan, zoom and select.
 
 const KEY_STEP = 40;
 const KEY_ZOOM = 1.4;
 const CLICK_REACH = 4;
 
 const HOVER_REACH = 9;
-// A finger is less exact than a pointer.
+// Fingers are less precise than a mouse.
 const TOUCH_REACH = 22;
 const TAP_REACH = 8;
 
-// `tool()` names what a drag does; `onSelect(points, add)`, `onHover(panel, point, x, y)` and
+// `tool()` names the effect of a drag; `onSelect(points, add)`, `onHover(panel, point, x, y)` and
 // `onClear()` receive the result. One finger scrolls the page and taps points; two move and zoom.
 function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   const { canvas } = panel;
@@ -30,7 +30,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
     panel.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), ...place(event));
   }, { passive: false });
 
-  // Otherwise the page would scroll under two fingers that move together.
+  // Otherwise two fingers that move together would scroll the page.
   canvas.addEventListener("touchmove", (event) => {
     if (event.touches.length > 1 && event.cancelable) event.preventDefault();
   }, { passive: false });
@@ -86,7 +86,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
   canvas.addEventListener("pointerleave", (event) => {
-    // What a finger has tapped stays until the next tap.
+    // On a touch screen, the description remains until the next tap.
     if (event.pointerType !== "touch") onHover(panel, -1);
   });
   canvas.addEventListener("keydown", (event) => {
@@ -135,7 +135,7 @@ function extendOutline(panel, tool, x, y) {
   panel.redraw();
 }
 
-// Points inside an outline; a click takes the point it hits, if any.
+// Points inside an outline; a click selects the point that it hits, if any.
 function enclosed(panel, outline) {
   const xs = outline.map(([x]) => x);
   const ys = outline.map(([, y]) => y);
@@ -144,8 +144,11 @@ function enclosed(panel, outline) {
     const hit = panel.nearestPoint(left, top, HOVER_REACH);
     return hit < 0 ? [] : [hit];
   }
-  return panel.pointsWhere((x, y) =>
-    x >= left && x <= right && y >= top && y <= bottom && isInside(outline, x, y));
+  const places = panel.model.points();
+  return panel.visiblePoints().filter((point) => {
+    const [x, y] = [panel.view.x(places.xs[point]), panel.view.y(places.ys[point])];
+    return x >= left && x <= right && y >= top && y <= bottom && isInside(outline, x, y);
+  });
 }
 
 // Whether a ray from the position crosses the outline an odd number of times.

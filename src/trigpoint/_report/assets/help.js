@@ -1,4 +1,4 @@
-// Explanations behind question marks: one at a time, closed by Escape or a press elsewhere.
+// Explanations behind question marks. One is open at a time; Escape or a click elsewhere closes it.
 
 function connectHelp() {
   const all = [...document.querySelectorAll("details.help")];
@@ -8,7 +8,7 @@ function connectHelp() {
     if (event.key !== "Escape") return;
     const open = all.find((one) => one.open);
     close(null);
-    // The focus would be lost with what was closed.
+    // Otherwise the focus would be lost.
     if (open && open.contains(document.activeElement)) open.querySelector("summary").focus();
   });
 }

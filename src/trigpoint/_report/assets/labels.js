@@ -1,21 +1,32 @@
-// Where the names of classes are written among their points.
+// Names of classes, and the words or images of single points.
 
 const LABEL_CELLS = 24;
 const LABEL_HEIGHT = 17;
-// The middle of a class is well filled with this share of the points in its fullest part.
+const LABEL_LETTERS = 26;
+// If the middle of a class has at least this share of the points of its fullest part, the name is
+// written there.
 const FILLED = 0.25;
+
+// Next to names of classes, words appear from this zoom on. Images appear from this zoom on, and with
+// this many points in view.
+const WORDS_ZOOM = 3;
+const IMAGES_ZOOM = 1.5;
+const IMAGES_IN_VIEW = 400;
+const MOST_WORDS = 60;
+const MOST_CANDIDATES = 2000;
+const WORD_LETTERS = 32;
 
 // {text, bin, x, y} of each class with a color of its own, the largest first.
 function classLabels({ xs, ys }, { low, high }, colors, members) {
-  const named = colors.names.slice(0, colors.column.colored).map((text, bin) => ({ text, bin }));
+  const named = colors.labels.slice(0, colors.column.colored).map((text, bin) => ({ text, bin }));
   return named
     .filter(({ bin }) => members[bin].length)
     .sort((a, b) => members[b.bin].length - members[a.bin].length)
     .map(({ text, bin }) => ({ text, bin, ...densestPlace(members[bin], xs, ys, low, high) }));
 }
 
-// The middle of the points if it is well filled; otherwise, as for a ring or two islands, the middle
-// of those in the fullest part of the plane.
+// The middle of the points if many points are there. Otherwise, as for a ring or two islands, the
+// middle of the points in the fullest part of the plane.
 function densestPlace(points, xs, ys, low, high) {
   const cellOf = (value, axis) =>
     Math.max(0, Math.min(LABEL_CELLS - 1, Math.floor(LABEL_CELLS * shareOf(value, [low[axis], high[axis]]))));
@@ -38,14 +49,79 @@ function medianOf(points, values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-// A box for a name around a place, moved up or down where others are; null if there is no room.
-function freeBox(x, y, width, taken) {
+// A text in lines of a few words each.
+function linesOf(text) {
+  const lines = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines[lines.length - 1];
+    if (last !== undefined && last.length + word.length < LABEL_LETTERS) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// A box for some lines around a place, moved into the plot and, if other boxes are there, up or down;
+// null if there is no room.
+function freeBox(place, y, lines, { context, view }, taken) {
+  const half = Math.max(...lines.map((text) => context.measureText(text).width)) / 2 + 2;
+  const x = Math.max(half, Math.min(place, view.width - half));
+  const height = LABEL_HEIGHT * lines.length;
   for (const shift of [0, 1, -1]) {
-    const middle = y + shift * LABEL_HEIGHT;
-    const box = { left: x - width / 2 - 2, right: x + width / 2 + 2, top: middle - LABEL_HEIGHT / 2, bottom: middle + LABEL_HEIGHT / 2 };
-    const hits = (other) =>
-      box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
-    if (!taken.some(hits)) return box;
+    const top = y + shift * height - height / 2;
+    const box = { left: x - half, right: x + half, top, bottom: top + height, lines };
+    if (!taken.some((other) => overlap(box, other, 0))) return box;
   }
   return null;
+}
+
+function overlap(box, other, apart) {
+  return box.left < other.right + apart && other.left < box.right + apart
+    && box.top < other.bottom + apart && other.top < box.bottom + apart;
+}
+
+// Words or images of points, landmarks first, where there is room. `words` has
+//   shown()      whether they are shown
+//   first        points that are preferred
+//   textOf(point)  what is written, or null
+//   imageOf(point) what is drawn: {sheet, left, top, width, height}, or null
+function drawWords(panel, words, visible, boxes, withLabels) {
+  const { view } = panel;
+  const images = words.images && view.zoom >= IMAGES_ZOOM && visible.length <= IMAGES_IN_VIEW;
+  if (!words.shown() || (!images && (!words.texts || (withLabels && view.zoom < WORDS_ZOOM)))) return;
+  const { xs, ys } = panel.model.points();
+  const apart = Math.max(2, Math.min(40, visible.length / 40));
+  panel.prepareLabels();
+  panel.context.font = FONT.replace("11px", "12px");
+  let count = 0;
+  const candidates = [words.first, spreadOut(visible, MOST_CANDIDATES)];
+  for (const point of candidates.flatMap((points) => Array.from(points))) {
+    if (count >= MOST_WORDS) return;
+    if (!view.shows(xs[point], ys[point])) continue;
+    const [x, y] = [view.x(xs[point]), view.y(ys[point])];
+    const drawn = images ? drawImage(panel, words.imageOf(point), x, y, boxes) : writeWord(panel, words.textOf(point), x, y, boxes, apart);
+    if (drawn) count++;
+  }
+}
+
+function writeWord(panel, text, x, y, boxes, apart) {
+  if (!text) return false;
+  const short = text.length > WORD_LETTERS ? `${text.slice(0, WORD_LETTERS - 1)}…` : text;
+  const box = freeBox(x, y - 12, [short], panel, boxes.map((other) => ({
+    left: other.left - apart, right: other.right + apart, top: other.top - apart, bottom: other.bottom + apart,
+  })));
+  panel.writeIn(box, boxes);
+  return Boolean(box);
+}
+
+function drawImage({ context, look }, image, x, y, boxes) {
+  const half = 20;
+  const box = { left: x - half, right: x + half, top: y - half, bottom: y + half };
+  if (!image || boxes.some((other) => overlap(box, other, 3))) return false;
+  boxes.push(box);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(image.sheet, image.left, image.top, image.width, image.height, box.left, box.top, 2 * half, 2 * half);
+  context.lineWidth = 2;
+  context.strokeStyle = css(look.colors.palette[look.colors.bins[image.point]]);
+  context.strokeRect(box.left, box.top, 2 * half, 2 * half);
+  return true;
 }

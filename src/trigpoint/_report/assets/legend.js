@@ -1,31 +1,27 @@
 // The legend of a coloring.
 
-// Elements of the legend; `onPick(bin, add)` selects the points of a label.
-function legendParts(choice, look, theme, onPick) {
-  const parts = {
-    plain: () => densityLegend(theme),
-    cell: () => [`${plural(facts.landmarks, "cell")}; colors repeat`],
-    column: () => (choice.column.labels ? labelLegend(look.colors, onPick) : numberLegend(choice.column, look, theme)),
-  }[choice.kind]();
-  return [...parts, ...missingLegend(choice, look, theme)];
-}
+// More labels than these can be searched, and at most so many are listed at once.
+const MOST_UNSEARCHED = 12;
+const MOST_LISTED = 200;
 
-function missingLegend({ kind }, look, theme) {
-  if (kind !== "column" || !look.members[look.members.length - 1].length) return [];
+// Elements of the legend; `onPick(points, add)` selects the points of a label.
+function legendParts(choice, look, theme, onPick) {
+  if (choice.kind === "plain") return densityLegend(theme);
+  const parts = choice.column.labels ? labelLegend(look.colors, onPick) : numberLegend(choice.column, look, theme);
+  const missing = look.members[look.members.length - 1].length;
+  if (!missing) return parts;
   const both = document.createElement("span");
   both.className = "missing";
-  both.append(dotOf(NO_VALUE[theme]), "missing");
-  return [both];
+  both.append(dotOf(NO_VALUE[theme]), choice.group === "Points" ? "not measured" : "missing");
+  return [...parts, both];
 }
 
 function densityLegend(theme) {
-  const image = facts.images[0];
-  if (!image) return [];
-  return rampLegend(["1", `${plural(image.most, "point")} per cell`], DENSITY[theme]);
+  return facts.sampled > MOST_DISCS ? rampLegend(["few points", "many points"], DENSITY[theme]) : [];
 }
 
 function numberLegend(column, look, theme) {
-  // A column without numbers has no scale to show.
+  // A column without numbers has no scale.
   if (look.members[BINS].length === facts.sampled) return [];
   return rampLegend(rampEnds(column), numberRamp(theme).map((color) => css(color)));
 }
@@ -45,34 +41,45 @@ function rampLegend([low, high], stops) {
 }
 
 // Labels are buttons: pressing one selects all points with that label.
-function labelLegend(colors, onPick) {
-  return colors.names.map((label, bin) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    const text = document.createElement("span");
-    text.textContent = label;
-    button.title = `Select ${label}`;
-    button.append(dotOf(colors.palette[bin]), text);
-    button.addEventListener("click", (event) => onPick(bin, event.shiftKey));
-    return button;
-  });
+function labelLegend({ column, palette }, onPick) {
+  const { labels, colored } = column;
+  const list = document.createElement("div");
+  list.className = "labels";
+  const listed = (query) => {
+    const codes = [...labels.keys()].filter((code) => labels[code].toLowerCase().includes(query));
+    list.replaceChildren(...codes.slice(0, MOST_LISTED).map((code) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.title = `Select ${labels[code]}`;
+      button.append(dotOf(palette[Math.min(code, colored)]), line("span", labels[code]));
+      button.addEventListener("click", (event) => onPick(pointsWith(column, new Set([code])), event.shiftKey));
+      return button;
+    }));
+    if (codes.length > MOST_LISTED) list.append(`and ${grouped(codes.length - MOST_LISTED)} more`);
+  };
+  listed("");
+  if (labels.length <= MOST_UNSEARCHED) return [list];
+  const parts = [list];
+  if (colored < labels.length) {
+    parts.unshift(line("p", `The ${colored} most frequent of ${grouped(labels.length)} labels have a color. Press any label to highlight it.`));
+  }
+  const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "Find in the legend" });
+  field.setAttribute("aria-label", "Find in the legend");
+  field.addEventListener("input", () => listed(field.value.trim().toLowerCase()));
+  return [field, ...parts];
 }
 
 // Entries {text, color} of the legend of a picture to save.
 function legendEntries(choice, look) {
   const { colors } = look;
   if (choice.kind !== "column") return [];
-  if (colors.names) return colors.names.map((text, bin) => ({ text, color: css(colors.palette[bin]) }));
+  if (colors.labels) {
+    const { labels, colored } = choice.column;
+    const entries = labels.slice(0, colored).map((text, code) => ({ text, color: css(colors.palette[code]) }));
+    return colored < labels.length ? [...entries, { text: `${grouped(labels.length - colored)} others`, color: css(colors.palette[colored]) }] : entries;
+  }
   const [low, high] = rampEnds(choice.column);
   const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => css(colors.palette[Math.round(share * (BINS - 1))]));
   const texts = [`${choice.name}: ${low}`, "", "", "", high];
   return steps.map((color, step) => ({ text: texts[step], color }));
-}
-
-// Whether the entries of a legend do not fit one line; then they are as wide as the widest.
-function severalLines(legend) {
-  legend.classList.remove("many");
-  legend.style.setProperty("--entry", `${Math.max(...Array.from(legend.children, (child) => child.offsetWidth))}px`);
-  const tops = Array.from(legend.children, (child) => child.offsetTop + child.offsetHeight / 2);
-  return Math.max(...tops) - Math.min(...tops) > 12;
 }

@@ -1,5 +1,5 @@
-// The address of the page: written as the view changes, and read when the page opens or the address
-// is edited. `address` has the format.
+// The address of the page: it is written when the view changes, and read when the page opens or the
+// address is edited. See address.js for its format.
 
 const MOST_IN_LINK = 400;
 const ADDRESS_MS = 500;
@@ -14,7 +14,7 @@ function currentHash() {
   });
   const shown = { landmarks: state.showLandmarks, graph: state.showGraph, labels: state.showLabels };
   parameters.show = Object.keys(shown).filter((name) => shown[name]).join(",");
-  if (look.count && look.count <= MOST_IN_LINK && sampledRows) parameters.rows = rangesText(selectedRows(look.selectedPoints));
+  if (look.selected.length && look.selected.length <= MOST_IN_LINK && rows) parameters.rows = rangesText(selectedRows(look.selected));
   return hashOf(parameters);
 }
 
@@ -23,12 +23,12 @@ function writeHash() {
   try {
     if (hash !== location.hash) history.replaceState(null, "", hash);
   } catch {
-    // A page within another may not change its address.
+    // A page inside another page may not change its address.
   }
   return hash;
 }
 
-// After something was done, once nothing more is done for a moment.
+// Write the address once the user has paused.
 function connectAddress() {
   let waiting = 0;
   const later = () => {
@@ -43,11 +43,11 @@ function connectAddress() {
 async function copyLink() {
   const hash = writeHash();
   const done = await copied(location.href.replace(/#.*$/, "") + hash);
-  const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
+  const all = look.selected.length > MOST_IN_LINK ? ", without the selection, which is too large" : "";
   tell(done ? `Link to this view copied${all}` : "Copying was blocked: copy the address of this page instead");
 }
 
-// Take what an address says and leave the rest as it is.
+// Apply the parameters of the address; everything else remains as it is.
 function readHash() {
   const given = parametersOf(location.hash);
   const color = choices.findIndex(({ name }) => name === given.color);
@@ -58,7 +58,7 @@ function readHash() {
   const axes = numbersFrom(given.axes, 2);
   if (axes && axes.every((axis) => facts.coordinates[axis])) axes.forEach((axis, which) => setAxis(which, axis));
   const columns = numbersFrom(given.columns, 2);
-  if (original && columns && columns.every((column) => facts.columns[column])) {
+  if (original && columns && columns.every((column) => numeric[column])) {
     columns.forEach((column, which) => setColumn(which, column));
   }
   const turned = numbersFrom(given.turned, 2);
@@ -71,9 +71,9 @@ function readHash() {
     const shown = given.show.split(",");
     for (const name of ["landmarks", "graph", "labels"]) setShown(name, shown.includes(name));
   }
-  if (given.rows && sampledRows) {
+  if (given.rows && rows) {
     const wanted = rangesTest(given.rows);
-    select([...sampledRows.keys()].filter((point) => wanted(sampledRows[point])));
+    select([...rows.keys()].filter((point) => wanted(rows[point])));
   }
   panels.forEach((panel, place) => {
     const view = numbersFrom(given[["view", "original"][place]], 3);

@@ -13,20 +13,24 @@ const state = {
   turned: [0.6, 0.35],
 };
 
-const look = { colors: null, members: [], selectedPoints: [], selectedMembers: [], count: 0, hovered: -1, style: {} };
+const look = { colors: null, members: [], selected: new Uint32Array(0), found: [], hovered: -1, style: {}, nameOf };
+const rows = facts.rows ? arrayAt(facts.rows) : null;
+const { texts } = facts;
+// Columns of labels by which points can be found.
+const labeled = [...facts.colors, ...facts.columns].filter(({ labels }) => labels);
+// Columns that can be axes.
+const numeric = facts.columns.filter(({ labels }) => !labels);
 const choices = colorChoices();
 const pictures = new Pictures(facts.tiles, facts.addresses);
-const texts = facts.text ? [facts.text] : [];
-// Columns of names that points can be found by.
-const labeled = facts.colors.filter(({ labels }) => labels);
-const sampledRows = facts.rows ? arrayAt(facts.rows) : null;
 const MOST_IN_GALLERY = 96;
+const MOST_RESULTS = 8;
+// A search zooms in at most this far.
+const FOUND_ZOOM = 8;
 
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
   return [
-    { kind: "plain", group: "Points", name: facts.images.length ? "point density" : "one color" },
-    { kind: "cell", group: "Points", name: "landmark cell" },
+    { kind: "plain", group: "Points", name: facts.sampled > MOST_DISCS ? "point density" : "one color" },
     ...named("Points", facts.derived),
     ...named("Given", facts.colors),
     ...named("Columns of X", facts.columns),
@@ -36,9 +40,16 @@ function colorChoices() {
 
 // Panels.
 
-const models = makeModels(state, look);
-const embedding = new Panel(byId("embedding"), models.embedding, look);
-const original = pictures.any ? null : new Panel(byId("original"), models.original, look);
+const words = {
+  shown: () => state.showLabels,
+  texts: texts.some(({ isId }) => !isId),
+  images: Boolean(facts.tiles),
+  first: arrayAt(facts.landmarkPoints),
+  textOf: (point) => texts[0].values[point],
+  imageOf: (point) => pictures.partOf(point),
+};
+const embedding = new Panel(byId("embedding"), embeddingModel(state, look, words), look);
+const original = numeric.length > 1 ? new Panel(byId("original"), originalModel(state), look) : null;
 const panels = original ? [embedding, original] : [embedding];
 const gallery = pictures.any
   ? new Gallery(byId("gallery"), pictures, { describe: shortDescription, onHover: markPoint, onPick: (point) => select([point]) })
@@ -73,10 +84,7 @@ function setColor(place) {
   state.color = place;
   look.colors = coloring(choices[place], state.theme);
   look.members = membersByBin(look.colors.bins, look.colors.palette.length);
-  look.selectedMembers = partsByBin(look.selectedPoints, look.colors.bins, look.colors.palette.length);
-  byId("legend").replaceChildren(...legendParts(choices[place], look, state.theme, (bin, add) => select([...look.members[bin]], add)));
-  byId("legend").classList.toggle("many", Boolean(look.colors.names) && severalLines(byId("legend")));
-  byId("labels-field").hidden = !look.colors.names;
+  byId("legend").replaceChildren(...legendParts(choices[place], look, state.theme, select));
   showBreakdown();
   showGallery();
   redrawAll();
@@ -85,12 +93,13 @@ function setColor(place) {
 // Selection.
 
 function select(points, add = false) {
-  const marks = new Set(add ? look.selectedPoints : []);
-  points.forEach((point) => marks.add(point));
-  look.selectedPoints = Uint32Array.from(marks).sort();
-  look.count = look.selectedPoints.length;
-  look.selectedMembers = partsByBin(look.selectedPoints, look.colors.bins, look.colors.palette.length);
-  for (const id of ["clear", "copy-rows", "save-rows"]) byId(id).disabled = look.count === 0;
+  const marked = new Uint8Array(facts.sampled);
+  if (add) for (const point of look.selected) marked[point] = 1;
+  for (const point of points) marked[point] = 1;
+  look.selected = Uint32Array.from(marked.keys()).filter((point) => marked[point]);
+  look.found = [];
+  for (const id of ["clear", "copy-rows", "save-rows"]) byId(id).disabled = !look.selected.length;
+  byId("results").replaceChildren();
   tell("");
   byId("selected").textContent = selectionText();
   showBreakdown();
@@ -99,48 +108,44 @@ function select(points, add = false) {
 }
 
 function selectionText() {
-  if (!look.count) return "Nothing selected";
-  if (facts.points === null) return `${plural(look.count, "landmark")} selected`;
-  if (facts.points === facts.sampled) return `${plural(look.count, "point")} selected`;
-  const all = (look.count / facts.sampled) * facts.points;
-  const about = `about ${grouped(Number(all.toPrecision(3)))} of all ${grouped(facts.points)}`;
-  return `${grouped(look.count)} of the ${grouped(facts.sampled)} points on this page selected, ${about}`;
+  const count = look.selected.length;
+  if (!count) return "Nothing selected";
+  if (facts.points === null) return `${plural(count, "landmark")} selected`;
+  if (facts.allRows) return `${plural(count, "point")} selected`;
+  const about = grouped(Number(((count / facts.sampled) * facts.points).toPrecision(3)));
+  return `${grouped(count)} of the ${grouped(facts.sampled)} points on this page selected, about ${about} of all ${grouped(facts.points)}`;
 }
 
-// Classes of the selection, or the quartiles of what colors it.
+// Classes of the selection, or the quartiles of the numbers that color it.
 function showBreakdown() {
   const place = byId("breakdown");
   const choice = choices[state.color];
-  place.hidden = !look.count || choice.kind !== "column";
+  place.hidden = !look.selected.length || choice.kind !== "column";
   if (place.hidden) return;
-  if (look.colors.names) {
-    place.replaceChildren(breakdownTable(classCounts(look.selectedMembers, look.members, look.colors)));
+  if (look.colors.labels) {
+    place.replaceChildren(breakdownTable(classCounts(look.selected, look.colors)));
     return;
   }
   const numbers = numbersOf(choice.column);
   const middle = (points) => {
-    const found = quartiles(numbers, points);
-    if (!found) return "all missing";
-    const [low, half, high] = found.map((value) => numberText(choice.column, value));
+    const known = quartiles(numbers, points);
+    if (!known) return "all missing";
+    const [low, half, high] = known.map((value) => numberText(choice.column, value));
     return `median ${half}, middle half from ${low} to ${high}`;
   };
-  const everyone = Uint32Array.from({ length: facts.sampled }, (_, point) => point);
-  const all = middle(everyone);
-  place.replaceChildren(line("p", `${choice.name} of the selection: ${middle(look.selectedPoints)}; of all points: ${all}.`));
+  place.replaceChildren(line("p", `${choice.name} of the selection: ${middle(look.selected)}; of all points: ${middle([...numbers.keys()])}.`));
 }
 
-// Pictures of the selection, or of points in view.
+// Images of the selection, or of points in view.
 function showGallery() {
   if (!gallery) return;
   byId("load-pictures").hidden = !pictures.waiting;
-  const inView = () => embedding.pointsWhere((x, y) => x >= 0 && y >= 0 && x <= embedding.view.width && y <= embedding.view.height);
-  const points = look.count ? [...look.selectedPoints] : inView();
-  const colorOf = (point) => look.colors.palette[look.colors.bins[point]];
-  const shown = gallery.show(points, arrayAt(facts.cells), colorOf, MOST_IN_GALLERY);
-  const of = look.count ? "selected" : "in view";
+  const points = look.selected.length ? look.selected : embedding.visiblePoints();
+  const shown = gallery.show(points, (point) => look.colors.palette[look.colors.bins[point]], MOST_IN_GALLERY);
+  const which = look.selected.length ? "selected" : "in view";
   byId("gallery-note").textContent = pictures.waiting
     ? "Images are not stored in this page. Load them from their original locations."
-    : `${grouped(shown)} of ${grouped(points.length)} ${of}`;
+    : `Images: ${grouped(shown)} of ${grouped(points.length)} ${which}`;
 }
 
 function tell(text) {
@@ -148,7 +153,7 @@ function tell(text) {
 }
 
 async function copyRows() {
-  const rows = selectedRows(look.selectedPoints);
+  const rows = selectedRows(look.selected);
   const done = await copied(rows.join(", "));
   tell(done ? `${plural(rows.length, "row")} copied` : "Copying was blocked: save the rows instead");
 }
@@ -158,29 +163,38 @@ function saveRows() {
   const coordinates = facts.coordinates.slice(0, facts.components);
   const columns = [...facts.colors, ...coordinates, ...facts.columns, ...facts.derived];
   const addresses = facts.addresses ? [{ name: "image", values: facts.addresses }] : [];
-  save(new Blob([tableOf(look.selectedPoints, columns, [...texts, ...addresses])], { type: "text/csv" }), "selected-rows.csv");
-  tell(`${plural(look.count, "row")} saved`);
+  save(new Blob([tableOf(look.selected, columns, [...texts, ...addresses])], { type: "text/csv" }), "selected-rows.csv");
+  tell(`${plural(look.selected.length, "row")} saved`);
 }
 
-async function saveFigure(make, name) {
-  const title = document.title;
-  save(await figureOf(lastPanel, title, legendEntries(choices[state.color], look), look.style, make), name);
-  tell(`${name} saved`);
-}
-
-function selectView() {
-  const { width, height } = lastPanel.view;
-  select(lastPanel.pointsWhere((x, y) => x >= 0 && y >= 0 && x <= width && y <= height));
+function saveFigure() {
+  const figure = figureOf(lastPanel, document.title, legendEntries(choices[state.color], look), look.style);
+  figure.toBlob((blob) => save(blob, "view.png"), "image/png");
+  tell("view.png saved");
 }
 
 function search(query) {
   if (!query.trim()) return;
-  const { points, what } = found(query, { rows: sampledRows, labeled, texts });
-  if (points.length) {
-    select(points);
-    if (points.length === 1) embedding.show(points);
-  }
-  tell(points.length ? `${what}: ${plural(points.length, "point")}` : what);
+  const { points, best, exact, what } = found(query, { ...facts, rows, labeled });
+  if (!points.length) return tell(what);
+  select(points);
+  look.found = best;
+  embedding.show(exact ? best.slice(0, exact) : points, FOUND_ZOOM);
+  const equal = exact && exact < points.length ? `, ${grouped(exact)} of them exactly` : "";
+  tell(`${what}: ${plural(points.length, "point")}${equal}`);
+  if (best.length > 1) showResults(best);
+}
+
+// The best results of a search, as buttons that show single points.
+function showResults(best) {
+  byId("results").replaceChildren(...best.slice(0, MOST_RESULTS).map((point) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: nameOf(point) });
+    button.addEventListener("click", () => {
+      look.found = [point];
+      embedding.show([point], FOUND_ZOOM);
+    });
+    return button;
+  }));
 }
 
 // Controls.
@@ -230,17 +244,18 @@ function addZoomButtons(panel, plot, name) {
 }
 
 function addNote(panel, plot) {
-  panel.noteElement = Object.assign(document.createElement("output"), { className: "view-note", hidden: true });
-  plot.append(panel.noteElement);
+  const note = Object.assign(document.createElement("output"), { className: "view-note", hidden: true });
+  plot.append(note);
   panel.onSettled = () => {
-    showNote(panel);
-    if (panel === embedding && !look.count) showGallery();
+    note.textContent = viewNote(panel);
+    note.hidden = !note.textContent;
+    if (panel === embedding && !look.selected.length) showGallery();
   };
 }
 
 function setAxis(which, place) {
   state.axes[which] = place;
-  // The same coordinate on both axes would be a line.
+  // With the same coordinate on both axes, all points would lie on a line.
   if (state.axes[0] === state.axes[1]) state.axes[1 - which] = place === 0 ? 1 : 0;
   byId("axis-x").value = String(state.axes[0]);
   byId("axis-y").value = String(state.axes[1]);
@@ -248,18 +263,15 @@ function setAxis(which, place) {
 }
 
 function setColumn(which, place) {
-  const id = which ? "column-y" : "column-x";
   state.columns[which] = place;
-  byId(id).value = String(place);
-  // A name may be too long to fit.
-  byId(id).title = facts.columns[place].name;
+  byId(which ? "column-y" : "column-x").value = String(place);
   original.home();
 }
 
 function setThree(on) {
   state.three = on;
   for (const id of ["axis-x", "axis-y"]) byId(id).disabled = on;
-  models.embedding.equal = on || facts.equalScales;
+  embedding.model.equal = on || facts.equalScales;
   embedding.home();
 }
 
@@ -269,9 +281,7 @@ function setTool(tool) {
 }
 
 function setShown(name, on) {
-  const control = byId(`show-${name}`);
-  if (control.disabled) return;
-  control.checked = on;
+  byId(`show-${name}`).checked = on;
   state[{ landmarks: "showLandmarks", graph: "showGraph", labels: "showLabels" }[name]] = on;
   byId("edge-key").hidden = !state.showGraph;
   redrawAll();
@@ -294,24 +304,21 @@ function connectPanels() {
 function connectColumns() {
   byId("original-panel").hidden = !original;
   byId("gallery-panel").hidden = !gallery;
-  if (gallery) {
-    pictures.onReady = showGallery;
-    byId("load-pictures").addEventListener("click", () => {
-      pictures.loading = true;
-      showGallery();
-    });
-    return;
-  }
-  const columns = facts.columns.map(({ name }) => name);
+  pictures.onReady = () => { showGallery(); redrawAll(); };
+  byId("load-pictures").addEventListener("click", () => {
+    pictures.loading = true;
+    showGallery();
+  });
+  if (!original) return;
+  const columns = numeric.map(({ name }) => name);
   fillSelect("column-x", columns, state.columns[0], (place) => setColumn(0, place));
   fillSelect("column-y", columns, state.columns[1], (place) => setColumn(1, place));
-  state.columns.forEach((place, which) => setColumn(which, place));
 }
 
 function connectSearch() {
   const names = new Set(labeled.flatMap(({ labels }) => labels.slice(0, 200)));
   byId("search-names").append(...[...names].slice(0, 400).map((name) => new Option(name)));
-  byId("search-form").hidden = !(labeled.length || texts.length || sampledRows);
+  byId("search-form").hidden = !(labeled.length || texts.length || rows);
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     search(byId("search").value);
@@ -325,20 +332,20 @@ function connectControls() {
   fillSelect("axis-y", coordinates, 1, (place) => setAxis(1, place));
   document.querySelectorAll("input[name=tool]").forEach((input) =>
     input.addEventListener("change", () => setTool(input.value)));
-  byId("show-landmarks").checked = state.showLandmarks = !landmarksHide();
-  byId("show-graph").disabled = !facts.graph;
-  byId("show-landmarks").disabled = facts.points === null;
+  byId("axes").hidden = coordinates.length < 3;
+  byId("labels-field").hidden = !(labeled.length || words.texts || words.images);
+  byId("graph-field").hidden = !facts.graph;
+  byId("landmarks-field").hidden = facts.points === null;
   for (const name of ["landmarks", "graph", "labels"]) {
     byId(`show-${name}`).addEventListener("change", (event) => setShown(name, event.target.checked));
   }
   byId("three-field").hidden = facts.components < 3;
   byId("three").addEventListener("change", (event) => setThree(event.target.checked));
-  byId("select-view").addEventListener("click", selectView);
+  byId("select-view").addEventListener("click", () => select(lastPanel.visiblePoints()));
   byId("clear").addEventListener("click", () => select([]));
   byId("copy-rows").addEventListener("click", copyRows);
   byId("save-rows").addEventListener("click", saveRows);
-  byId("save-png").addEventListener("click", () => saveFigure(pngFigure, "view.png"));
-  byId("save-svg").addEventListener("click", () => saveFigure(svgFigure, "view.svg"));
+  byId("save-png").addEventListener("click", saveFigure);
   byId("copy-link").addEventListener("click", copyLink);
   // Landmarks that were given as points have no row numbers.
   for (const id of ["copy-rows", "save-rows"]) byId(id).hidden = facts.rows === null;
@@ -348,22 +355,11 @@ function connectControls() {
   addEventListener("hashchange", readHash);
 }
 
-// Decided by the embedding alone, which people look at first.
-function landmarksHide() {
-  return facts.points !== null && embedding.coveredByLandmarks() > MOST_COVERED;
-}
-
 function shownText() {
   if (facts.points === null) return "No points were passed: only the landmarks are shown.";
-  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colors";
-  const off = state.showLandmarks ? "" : ` Landmarks are hidden by default so that they do not cover the ${hidden}.`;
-  if (facts.points === 1) return `The one point is shown.${off}`;
-  if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
-  const { outside = 0 } = facts.images[0] || {};
-  const far = outside ? ` ${plural(outside, "point")} too far away ${outside === 1 ? "is" : "are"} omitted.` : "";
-  const density = facts.images.length ? `All ${grouped(facts.points)} points are included in the density.${far} ` : "";
-  const some = facts.sampled === 1 ? "One of them, drawn at random, appears" : `${grouped(facts.sampled)} of them, drawn at random, appear individually`;
-  return `${density}${some} as you zoom in, and can be selected.${off}`;
+  if (facts.points === 1) return "The one point is shown.";
+  if (facts.allRows) return `All ${grouped(facts.points)} points are shown.${missingText(facts)}`;
+  return missingText(facts).trim();
 }
 
 connectControls();
@@ -377,15 +373,16 @@ setTheme(state.theme);
 select([]);
 readHash();
 
-// For tests and debugging: the state of the page as plain values, and the canvas position of a
-// sampled point in a panel.
+// For tests and debugging: the state of the page as plain values, and the canvas position of a point
+// in a panel.
 window.trigpoint = {
   state: () => ({
     ...state,
     axes: [...state.axes],
     columns: [...state.columns],
     colorName: choices[state.color].name,
-    selected: look.count,
+    selected: look.selected.length,
+    found: [...look.found],
     frames: embedding.frames,
     views: Object.fromEntries(panels.map(({ view }, place) =>
       [["embedding", "original"][place], { zoom: view.zoom, x: view.bx, y: view.by }])),
@@ -395,6 +392,6 @@ window.trigpoint = {
     const { xs, ys } = panel.model.points();
     return [panel.view.x(xs[point]), panel.view.y(ys[point])];
   },
-  selectedPoints: () => [...look.selectedPoints],
+  selectedPoints: () => [...look.selected],
   settled: () => panels.every(({ pending, settling }) => !pending && !settling),
 };

@@ -1,39 +1,43 @@
 // A canvas with points, landmarks and edges that can be panned and zoomed.
 //
 // A model tells a panel what to draw:
-//   points()     {xs, ys} of the sample
+//   points()     {xs, ys} of the points on the page
 //   bounds()     {low, high} of what is shown at first
 //   extent()     {low, high} of everything
-//   picture()    density {canvas, low, high}, or null
-//   labels()     optional: {text, bin, x, y} of what is written among the points, or null
-//   note(panel)  optional: what is said above the plot
-//   landmarks()  {xs, ys}, or null
+//   labels()     optional: {text, bin, x, y} of the names of classes, or null
+//   words        optional: what is written or shown at single points; see labels.js
+//   landmarks()  {xs, ys}, or null if they are not shown
 //   edges()      pairs of landmarks by kind, or null
 //   names()      names of the axes, or null for none
 //   landmarkPlaces() {xs, ys} of the landmarks, even if they are not shown
-//   landmarkAlpha    their opacity, if not the default
 //   equal        whether both axes share one scale
 //   turn(dx, dy) optional: rotates the points instead of panning, if it returns true
 // and a look tells it how:
-//   colors, members   a coloring, and the points of each bin
-//   selectedPoints, selectedMembers, count   the selected points, those of each bin, how many
-//   style             colors of the page
-//   hovered           point under the pointer in any panel, or -1
+//   colors       a coloring, with the bin of each point
+//   selected     the selected points
+//   found        points that a search has found, the best ones first
+//   style        colors of the page
+//   hovered      point under the pointer in any panel, or -1
 
 const EDGE_LOOKS = [
   { color: "ordinary", width: 0.7, dash: [], alpha: 0.42 },
   { color: "shortcut", width: 1.5, dash: [6, 3], alpha: 0.95 },
   { color: "bridge", width: 2, dash: [2, 3], alpha: 1 },
 ];
-// From this many lines on, dashes cannot be seen and are slow to draw.
+// More lines than these are drawn without dashes, which are slow and could not be seen.
 const MOST_DASHED = 5000;
-const MOST_DISCS = 5000;
-// While the view moves, this many points and edges are enough.
-const MOST_MOVING_POINTS = 15000;
-const MOST_MOVING_EDGES = 5000;
+// More points than these are drawn as an image.
+const MOST_DISCS = 6000;
+const LEAST_SIZE = 1.1;
+const MOST_SIZE = 7;
+// While the view moves, at most this many points are drawn.
+const MOST_MOVING = 250_000;
+// The view counts as settled after this time without movement.
 const SETTLED_MS = 160;
 const IN_ONE_PATH = 100;
 const FONT = "11px system-ui, sans-serif";
+const LABEL_FONT = "600 13px system-ui, sans-serif";
+const MOST_NAMED = 24;
 
 class Panel {
   constructor(canvas, model, look) {
@@ -42,7 +46,6 @@ class Panel {
     this.model = model;
     this.look = look;
     this.view = new View();
-    this.mostDiscs = MOST_DISCS;
     this.outline = null;
     this.pending = false;
     this.settling = 0;
@@ -82,15 +85,15 @@ class Panel {
     this.onSettled();
   }
 
-  // Show the part of the plane around some points.
-  show(points) {
+  // Show the part of the plane around some points, without zooming in farther than `most`.
+  show(points, most) {
     const { xs, ys } = this.model.points();
     const { low, high } = boundsOf(points, xs, ys);
     const { view } = this;
     const across = Math.abs(view.kx) * (high[0] - low[0]);
     const up = Math.abs(view.ky) * (high[1] - low[1]);
-    const room = 0.5 * Math.min(view.width / Math.max(across, 40), view.height / Math.max(up, 40));
-    if (room > 0) this.zoom(Math.min(room, 6));
+    const room = 0.6 * Math.min(view.width / Math.max(across, 1), view.height / Math.max(up, 1));
+    this.zoom(Math.min(room, most / view.zoom));
     this.move(view.width / 2 - view.x((low[0] + high[0]) / 2), view.height / 2 - view.y((low[1] + high[1]) / 2));
   }
 
@@ -131,112 +134,83 @@ class Panel {
     this.frames++;
   }
 
-  // All that belongs to the picture, and not to what someone is doing with it.
+  // Everything that a saved picture also shows.
   paint() {
-    const picture = this.model.picture();
-    if (picture) this.drawPicture(picture);
-    const landmarks = this.model.landmarks();
+    const { look } = this;
     const edges = this.model.edges();
     if (edges) this.drawEdges(edges, this.model.landmarkPlaces());
-    this.drawPoints(picture);
-    this.drawSelected();
+    const visible = this.visiblePoints();
+    const size = this.pointSize(visible.length);
+    const dimmed = look.selected.length > 0;
+    this.drawPoints(visible, size, dimmed ? 0.3 : 1, look.colors);
+    if (dimmed) this.drawPoints(look.selected, 1.3 * this.pointSize(look.selected.length), 1, highlighted(look));
+    const landmarks = this.model.landmarks();
     if (landmarks) this.drawLandmarks(landmarks);
-    const labels = this.model.labels && this.model.labels();
-    if (labels) this.drawLabels(labels);
     if (this.model.names()) this.drawAxes(this.model.names());
+    const boxes = this.drawFound();
+    const labels = this.model.labels && this.model.labels();
+    if (labels) this.drawLabels(labels, boxes);
+    if (this.model.words) drawWords(this, this.model.words, visible, boxes, Boolean(labels));
   }
 
   // The same panel on another context, for pictures to save.
-  paintOn(context) {
+  paintOn(context, ratio) {
     const copy = Object.create(this);
-    Object.assign(copy, { context, settling: 0, mostDiscs: Infinity });
+    Object.assign(copy, { context, ratio, settling: 0 });
     copy.paint();
   }
 
-  get dimmed() {
-    return this.look.count > 0;
+  // Points whose centers are on the canvas; while the view moves, a part of them.
+  visiblePoints() {
+    const { xs, ys } = this.model.points();
+    const { kx, ky, bx, by, width, height } = this.view;
+    if (!this.room || this.room.length < xs.length) this.room = new Uint32Array(xs.length);
+    const step = this.settling ? Math.ceil(xs.length / MOST_MOVING) : 1;
+    let count = 0;
+    for (let point = 0; point < xs.length; point += step) {
+      const x = xs[point] * kx + bx;
+      const y = ys[point] * ky + by;
+      if (x >= 0 && y >= 0 && x <= width && y <= height) this.room[count++] = point;
+    }
+    return this.room.subarray(0, count);
   }
 
-  cellSize(picture) {
-    return (this.view.kx * (picture.high[0] - picture.low[0])) / picture.canvas.width;
+  // Fewer points are larger.
+  pointSize(count) {
+    const each = (this.view.width * this.view.height) / Math.max(1, count);
+    return Math.max(LEAST_SIZE, Math.min(MOST_SIZE, 0.68 * Math.cbrt(each)));
   }
 
-  // Size of the density cells on screen: beyond a few pixels, points take over.
-  pointShare(picture) {
-    return picture ? Math.max(0, Math.min(1, (this.cellSize(picture) - 2) / 3)) : 1;
-  }
-
-  // Estimated number of items in view, if spread evenly along lines or over the plane.
-  inView(count, dimension) {
-    return count / Math.max(1, this.view.zoom) ** dimension;
-  }
-
-  drawPicture(picture) {
-    const { context, view } = this;
-    // Far into it, cells are larger than what they show.
-    const remaining = 1 - Math.max(0, Math.min(1, (this.cellSize(picture) - 6) / 24));
-    context.globalAlpha = (this.dimmed ? 0.3 : 1) * (1 - 0.5 * this.pointShare(picture)) * remaining;
-    context.imageSmoothingEnabled = true;
-    const left = view.x(picture.low[0]);
-    const top = view.y(picture.high[1]);
-    context.drawImage(picture.canvas, left, top, view.x(picture.high[0]) - left, view.y(picture.low[1]) - top);
+  drawPoints(points, size, opacity, colors) {
+    const { context, view, ratio } = this;
+    const places = this.model.points();
+    context.globalAlpha = opacity;
+    if (points.length > MOST_DISCS) drawSplat(context, places, points, colors, view, this.settling ? 1 : ratio, size);
+    else this.drawDiscs(points, places, size / 2, colors);
     context.globalAlpha = 1;
   }
 
-  pointSize(count) {
-    const size = count < 3000 ? 4.4 : count < 12000 ? 2.8 : 1.6;
-    return Math.min(7, size * Math.max(1, this.view.zoom) ** 0.35);
-  }
-
-  pointAlpha(count, plain) {
-    if (this.dimmed) return count > 3000 ? 0.14 : 0.25;
-    return plain && count > 3000 ? 0.55 : 0.85;
-  }
-
-  drawPoints(picture) {
-    const share = this.pointShare(picture);
-    if (!share) return;
-    const { palette, plain } = this.look.colors;
-    const { xs, ys } = this.model.points();
-    const size = this.pointSize(xs.length);
-    const step = this.settling ? Math.ceil(this.inView(xs.length, 2) / MOST_MOVING_POINTS) : 1;
-    this.context.globalAlpha = share * this.pointAlpha(xs.length, plain);
-    this.look.members.forEach((members, bin) => {
-      this.context.fillStyle = css(palette[bin]);
-      this.drawMarks(members, xs, ys, size, step);
-    });
-    this.context.globalAlpha = 1;
-  }
-
-  // Markers for some of the points: discs for few, squares for many.
-  drawMarks(members, xs, ys, size, step = 1) {
+  drawDiscs(points, { xs, ys }, radius, { bins, palette }) {
     const { context, view } = this;
-    const discs = (size >= 3 || this.mostDiscs === Infinity) && this.inView(xs.length, 2) <= this.mostDiscs;
-    const half = size / 2;
-    for (let place = 0; place < members.length; place += step) {
-      const x = view.x(xs[members[place]]);
-      const y = view.y(ys[members[place]]);
-      if (!(x > -size && y > -size && x < view.width + size && y < view.height + size)) continue;
-      if (!discs) context.fillRect(x - half, y - half, size, size);
-      else {
-        context.beginPath();
-        context.arc(x, y, half, 0, 2 * Math.PI);
-        context.fill();
-      }
+    const styles = palette.map((color) => css(color));
+    context.globalAlpha *= 0.88;
+    for (const point of points) {
+      context.fillStyle = styles[bins[point]];
+      context.beginPath();
+      context.arc(view.x(xs[point]), view.y(ys[point]), radius, 0, 2 * Math.PI);
+      context.fill();
     }
   }
 
   drawEdges(byKind, { xs, ys }) {
     byKind.forEach((ends, kind) => {
       const look = EDGE_LOOKS[kind];
-      const inView = this.inView(ends.length / 2, 1);
-      const step = this.settling ? Math.ceil(inView / MOST_MOVING_EDGES) : 1;
       this.context.globalAlpha = this.edgeAlpha(look, ends.length / 2);
-      this.context.setLineDash(this.settling || ends.length / 2 > MOST_DASHED ? [] : look.dash);
+      this.context.setLineDash(ends.length / 2 > MOST_DASHED ? [] : look.dash);
       this.context.lineWidth = look.width;
       this.context.strokeStyle = this.look.style[look.color];
       this.context.beginPath();
-      this.edgePath(ends, xs, ys, step);
+      this.edgePath(ends, xs, ys);
       this.context.stroke();
     });
     this.context.setLineDash([]);
@@ -247,9 +221,9 @@ class Panel {
     return look.alpha * Math.max(0.25, Math.min(1, 60 / Math.sqrt(count + 1)));
   }
 
-  edgePath(ends, xs, ys, step) {
+  edgePath(ends, xs, ys) {
     const { view, context } = this;
-    for (let at = 0; at < ends.length; at += 2 * step) {
+    for (let at = 0; at < ends.length; at += 2) {
       const x1 = view.x(xs[ends[at]]);
       const y1 = view.y(ys[ends[at]]);
       const x2 = view.x(xs[ends[at + 1]]);
@@ -267,20 +241,12 @@ class Panel {
     return Math.min(4.5, base * scale);
   }
 
-  // Share of the points that landmarks, with their rims, would hide when everything is in view.
-  coveredByLandmarks() {
-    this.fit(this.canvas.clientWidth, this.canvas.clientHeight);
-    const landmarks = this.model.landmarkPlaces();
-    const radius = this.landmarkRadius(landmarks.xs.length);
-    return coveredShare(this.view, this.model.points(), landmarks, 2 * radius + Math.min(1.6, radius));
-  }
-
-  // Triangles, as on maps: no point has their shape. A smaller one within a larger one is much
-  // faster than an outline.
+  // Triangles, as on survey maps. A smaller triangle within a larger one is much faster to draw than
+  // an outline.
   drawLandmarks({ xs, ys }) {
     const { context } = this;
     const radius = 1.35 * this.landmarkRadius(xs.length);
-    context.globalAlpha = (this.model.landmarkAlpha || 0.9) * (this.dimmed ? 0.5 : 1);
+    context.globalAlpha = this.look.selected.length ? 0.4 : 0.8;
     const rim = Math.min(2.2, 0.55 * radius);
     for (const [color, size] of [["landmark", radius + rim / 2], ["card", radius - rim / 2]]) {
       context.fillStyle = this.look.style[color];
@@ -289,7 +255,7 @@ class Panel {
     context.globalAlpha = 1;
   }
 
-  // Those in view, a few hundred in a path: each alone is slow, and so are all in one.
+  // Paths of a hundred triangles are faster than single triangles and than one long path.
   fillTriangles(xs, ys, radius) {
     const { view, context } = this;
     const half = 0.87 * radius;
@@ -311,19 +277,24 @@ class Panel {
     context.fill();
   }
 
-  // In the colors of their classes; a single color would be that of all points.
-  drawSelected() {
-    if (!this.look.count) return;
-    const { palette, plain } = this.look.colors;
+  // Rings and names of the points that a search has found; returns the boxes of the names.
+  drawFound() {
+    const { context, view, look } = this;
     const { xs, ys } = this.model.points();
-    const size = Math.max(2.4, 1.15 * this.pointSize(xs.length));
-    const step = this.settling ? Math.ceil(this.look.count / MOST_MOVING_POINTS) : 1;
-    this.context.globalAlpha = this.look.count > 5000 ? 0.8 : 0.95;
-    this.look.selectedMembers.forEach((members, bin) => {
-      this.context.fillStyle = plain ? this.look.style.pick : css(palette[bin]);
-      this.drawMarks(members, xs, ys, size, step);
-    });
-    this.context.globalAlpha = 1;
+    const boxes = [];
+    for (const point of look.found.slice(0, MOST_NAMED)) {
+      if (!view.shows(xs[point], ys[point])) continue;
+      const [x, y] = [view.x(xs[point]), view.y(ys[point])];
+      context.beginPath();
+      context.arc(x, y, 8, 0, 2 * Math.PI);
+      context.lineWidth = 3;
+      context.strokeStyle = look.style.pick;
+      context.stroke();
+      this.prepareLabels();
+      context.fillStyle = look.style.pick;
+      this.writeIn(freeBox(x, y - 18, linesOf(look.nameOf(point)), this, boxes), boxes);
+    }
+    return boxes;
   }
 
   drawHovered() {
@@ -337,7 +308,7 @@ class Panel {
     this.context.stroke();
   }
 
-  // Letters with a background-colored rim, to be readable on any color.
+  // Letters have a rim in the background color, so that they are readable on any color.
   write(text, x, y) {
     this.context.strokeText(text, x, y);
     this.context.fillText(text, x, y);
@@ -353,7 +324,7 @@ class Panel {
     context.lineJoin = "round";
     context.fillStyle = this.look.style.soft;
     context.textAlign = "center";
-    // Within the space left by the tick labels, the axis names and the buttons.
+    // The remaining space is taken by tick labels, axis names and buttons.
     const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
     const ticksX = niceTicks(valueX(left), valueX(right), tickCount(right - left, 110));
     const textsX = tickTexts(ticksX);
@@ -364,31 +335,38 @@ class Panel {
     ticksY.forEach((tick, place) => this.write(textsY.texts[place], 7, view.y(tick) + 4));
     context.fillStyle = this.look.style.ink;
     const named = (name, { shared }) => (shared ? `${name} \u2212 ${shared}` : name);
-    // The buttons are next to the first; nothing is next to the second.
-    this.write(`↑ ${shortened(context, named(up, textsY), view.width - (view.width < NARROW ? 140 : 80))}`, 8, 17);
+    this.write(`↑ ${named(up, textsY)}`, 8, 17);
     context.textAlign = "right";
-    this.write(`${shortened(context, named(across, textsX), view.width - 36)} →`, view.width - 8, view.height - 24);
+    this.write(`${named(across, textsX)} →`, view.width - 8, view.height - 24);
   }
 
-  // Names of classes, the largest first; one that would hide another is left out, and so are those
-  // of which nothing is selected.
-  drawLabels(labels) {
-    const { context, view } = this;
-    context.font = `600 ${FONT.replace("11px", "13px")}`;
+  prepareLabels() {
+    const { context } = this;
+    context.font = LABEL_FONT;
     context.textAlign = "center";
     context.lineJoin = "round";
     context.lineWidth = 4;
     context.strokeStyle = this.look.style.card;
-    const boxes = [];
+    context.fillStyle = this.look.style.ink;
+  }
+
+  // Names of classes, the largest first. A name that would hide another is left out, and so are the
+  // names of classes without a selected point.
+  drawLabels(labels, boxes) {
+    const { view, look } = this;
+    const chosen = look.selected.length ? new Set(Array.from(look.selected, (point) => look.colors.bins[point])) : null;
+    this.prepareLabels();
     for (const { text, bin, x, y } of labels) {
-      if (this.dimmed && !this.look.selectedMembers[bin].length) continue;
-      const name = shortened(context, text, 150);
-      const box = freeBox(view.x(x), view.y(y), context.measureText(name).width, boxes);
-      if (!box) continue;
-      boxes.push(box);
-      context.fillStyle = this.look.style.ink;
-      this.write(name, (box.left + box.right) / 2, box.bottom - 4);
+      if ((chosen && !chosen.has(bin)) || !view.shows(x, y)) continue;
+      this.writeIn(freeBox(view.x(x), view.y(y), linesOf(text), this, boxes), boxes);
     }
+  }
+
+  // Write the lines of a box, unless there was no room for it.
+  writeIn(box, boxes) {
+    if (!box) return;
+    boxes.push(box);
+    box.lines.forEach((text, line) => this.write(text, (box.left + box.right) / 2, box.top + 13 + LABEL_HEIGHT * line));
   }
 
   drawOutline() {
@@ -405,16 +383,6 @@ class Panel {
     context.stroke();
   }
 
-  // Points whose canvas positions pass a test.
-  pointsWhere(test) {
-    const { xs, ys } = this.model.points();
-    const found = [];
-    for (let point = 0; point < xs.length; point++) {
-      if (test(this.view.x(xs[point]), this.view.y(ys[point]))) found.push(point);
-    }
-    return found;
-  }
-
   nearestPoint(px, py, reach) {
     const { xs, ys } = this.model.points();
     let nearest = -1;
@@ -429,12 +397,4 @@ class Panel {
     }
     return nearest;
   }
-}
-
-// As much of the start of a name as fits.
-function shortened(context, name, room) {
-  let length = name.length;
-  const text = () => (length < name.length ? `${name.slice(0, length)}…` : name);
-  while (length > 1 && context.measureText(text()).width > room) length--;
-  return text();
 }

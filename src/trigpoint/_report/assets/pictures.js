@@ -1,4 +1,4 @@
-// Pictures of points: tiles of one large image, or addresses that are loaded only when asked.
+// Images of points: tiles of one large image, or addresses that are loaded only on request.
 
 class Pictures {
   constructor(tiles, addresses) {
@@ -21,7 +21,7 @@ class Pictures {
     return Boolean(this.tiles || this.addresses);
   }
 
-  // Whether pictures lie elsewhere and nobody has asked for them yet.
+  // Whether images are elsewhere and were not requested yet.
   get waiting() {
     return Boolean(this.addresses) && !this.loading;
   }
@@ -30,47 +30,45 @@ class Pictures {
     return this.tiles ? this.tileOf.has(point) : this.loading && this.addresses[point] !== "";
   }
 
-  // An element that shows the picture of a point, or of its landmark if its own is not here.
-  elementFor(point, cell) {
-    if (this.addresses) return this.has(point) ? this.loaded(this.addresses[point]) : null;
-    if (!this.tiles || !this.sheet) return null;
-    if (this.tileOf.has(point)) return this.tile(this.tileOf.get(point));
-    if (this.tiles.landmarks < 0) return null;
-    const element = this.tile(this.tiles.landmarks + cell);
-    element.title = "its landmark";
-    return element;
-  }
-
-  tile(place) {
+  // The part of the sheet with the image of a point, or null.
+  partOf(point) {
+    if (!this.sheet || !this.tileOf.has(point)) return null;
     const { height, width, across } = this.tiles;
-    const canvas = canvasOf(width, height);
-    const [left, top] = [(place % across) * width, Math.floor(place / across) * height];
-    canvas.getContext("2d").drawImage(this.sheet, left, top, width, height, 0, 0, width, height);
-    return canvas;
+    const tile = this.tileOf.get(point);
+    return { point, sheet: this.sheet, left: (tile % across) * width, top: Math.floor(tile / across) * height, width, height };
   }
 
-  loaded(address) {
-    return Object.assign(new Image(), { src: address, alt: address, loading: "lazy" });
+  // An element that shows the image of a point, or null.
+  elementFor(point) {
+    if (!this.has(point)) return null;
+    if (this.addresses) {
+      return Object.assign(new Image(), { src: this.addresses[point], alt: this.addresses[point], loading: "lazy" });
+    }
+    const part = this.partOf(point);
+    if (!part) return null;
+    const canvas = canvasOf(part.width, part.height);
+    canvas.getContext("2d").drawImage(part.sheet, part.left, part.top, part.width, part.height, 0, 0, part.width, part.height);
+    return canvas;
   }
 }
 
-// A grid of the pictures of some points.
+// A grid of the images of some points.
 class Gallery {
   constructor(element, pictures, { describe, onHover, onPick }) {
     Object.assign(this, { element, pictures, describe, onHover, onPick });
   }
 
-  // Show up to `most` of the points, evenly chosen; returns how many.
-  show(points, cells, colorOf, most) {
+  // Show up to `most` of the points, evenly chosen; returns how many are shown.
+  show(points, colorOf, most) {
     const shown = spreadOut(points.filter((point) => this.pictures.has(point)), most);
-    this.element.replaceChildren(...shown.map((point) => this.item(point, cells[point], colorOf(point))));
+    this.element.replaceChildren(...Array.from(shown, (point) => this.item(point, colorOf(point))));
     return shown.length;
   }
 
-  item(point, cell, color) {
+  item(point, color) {
     const button = document.createElement("button");
     button.type = "button";
-    const picture = this.pictures.elementFor(point, cell);
+    const picture = this.pictures.elementFor(point);
     if (picture) button.append(picture);
     button.setAttribute("aria-label", this.describe(point));
     button.title = this.describe(point);

@@ -1,4 +1,4 @@
-// What is under the pointer, and what the view shows.
+// What is under the pointer, and what is in view.
 
 function markPoint(point) {
   if (point === look.hovered) return;
@@ -13,7 +13,12 @@ function hover(panel, point, x, y) {
 }
 
 function rowText(point) {
-  return sampledRows ? `row ${grouped(sampledRows[point])}` : "";
+  return rows ? `row ${grouped(rows[point])}` : "";
+}
+
+// A short name: the text of a point, or its row.
+function nameOf(point) {
+  return (texts.length && texts[0].values[point]) || rowText(point) || "landmark";
 }
 
 function shortDescription(point) {
@@ -22,43 +27,38 @@ function shortDescription(point) {
   return [rowText(point), value].filter(Boolean).join(", ");
 }
 
-// The thing itself: its picture, its text and its row, what colors it first.
+// The image and the texts of a point, its row and values. The value that colors it comes first.
 function described(point) {
   const choice = choices[state.color];
   const axes = state.three ? [0, 1, 2] : state.axes;
-  const columns = new Set([
+  const columns = [
     ...(choice.kind === "column" ? [choice.column] : []),
     ...facts.colors,
     ...axes.map((axis) => facts.coordinates[axis]),
-    ...(pictures.any ? [] : facts.columns),
-  ]);
-  const values = [...columns].map((column) => [column.name, valueText(column, point)]);
-  if (choice.kind === "cell") values.unshift(["landmark", grouped(arrayAt(facts.cells)[point])]);
+    ...facts.columns,
+  ];
+  // A column may also color the points.
+  const values = new Map(columns.map((column) => [`${column.name}: ${valueText(column, point)}`, column]));
+  const [first, ...others] = texts;
   return {
     head: rowText(point),
-    picture: pictures.elementFor(point, arrayAt(facts.cells)[point]),
-    text: facts.text ? facts.text.values[point] : "",
-    values,
+    picture: pictures.elementFor(point),
+    text: first ? first.values[point] : "",
+    values: [
+      ...others.map((text) => [text.name, text.values[point]]),
+      ...Array.from(values.values(), (column) => [column.name, valueText(column, point) || "missing"]),
+    ],
   };
 }
 
-function showNote(panel) {
-  panel.noteElement.textContent = viewNote(panel);
-  panel.noteElement.hidden = !panel.noteElement.textContent;
-}
-
 function viewNote(panel) {
-  const { view, model } = panel;
-  const { xs, ys } = model.points();
-  let inView = 0;
-  for (let point = 0; point < xs.length; point++) if (view.shows(xs[point], ys[point])) inView++;
+  const { view } = panel;
+  const all = facts.sampled;
+  const inView = panel.visiblePoints().length;
   if (panel.atHome) {
-    const outside = xs.length - inView;
-    const [are, them] = outside === 1 ? ["is", "it"] : ["are", "them"];
-    return outside ? `${plural(outside, "outlier")} ${are} out of view; press the frame button to see ${them}` : "";
+    const [are, them] = all - inView === 1 ? ["is", "it"] : ["are", "them"];
+    return inView < all ? `${plural(all - inView, "outlier")} ${are} out of view; press the frame button to see ${them}` : "";
   }
-  const zoom = `${view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom)}×`;
-  if (facts.points === null || facts.points === facts.sampled) return `${zoom}: ${grouped(inView)} of ${grouped(xs.length)}`;
-  const all = Number(model.countWithin(view, inView).toPrecision(2));
-  return `${zoom}: ${plural(inView, "point")} drawn of about ${grouped(Math.max(inView, all))} here`;
+  const zoom = view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom);
+  return `${zoom}×: ${grouped(inView)} of ${plural(all, "point")}`;
 }

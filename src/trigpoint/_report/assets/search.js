@@ -1,47 +1,81 @@
-// Finding points by row, label or text.
+// Finding points by label, text or row number.
 
-// {points, what}: the points that a query means and what it was taken for; no points and a reason
-// if there are none.
-function found(query, { rows, labeled, texts }) {
+// {points, best, what}: the points that a query means, those to look at first, and what was found;
+// no points and a reason if there are none.
+function found(query, page) {
   const wanted = query.trim();
   const row = /^(?:row\s*)?([\d,]+)$/i.exec(wanted);
-  const inLabels = labelsLike(wanted, labeled);
-  if (inLabels.points.length && !/^row/i.test(wanted)) return inLabels;
-  if (row && rows) return rowFound(Number(row[1].replaceAll(",", "")), rows);
-  const inTexts = textsLike(wanted, texts);
-  if (inTexts.points.length) return inTexts;
-  return { points: [], what: `Nothing on this page is called “${wanted}”` };
-}
-
-function rowFound(row, rows) {
-  const point = rows.indexOf(row);
-  if (point >= 0) return { points: [point], what: `Row ${grouped(row)}` };
-  return { points: [], what: `Row ${grouped(row)} is not among the ${grouped(rows.length)} points on this page` };
-}
-
-// Points whose label is the query; or, if there is none, has it as a part.
-function labelsLike(wanted, labeled) {
-  const lower = wanted.toLowerCase();
-  for (const fits of [(label) => label === lower, (label) => lower.length > 1 && label.includes(lower)]) {
-    for (const column of labeled) {
-      const codes = new Set(column.labels.keys());
-      column.labels.forEach((label, code) => { if (!fits(label.toLowerCase())) codes.delete(code); });
-      if (!codes.size) continue;
-      const points = [];
-      arrayAt(column.codes).forEach((code, point) => { if (codes.has(code)) points.push(point); });
-      const names = [...codes].slice(0, 3).map((code) => column.labels[code]).join(", ");
-      return { points, what: `${column.name}: ${names}${codes.size > 3 ? ", …" : ""}` };
-    }
+  const isRow = row && /^row/i.test(wanted);
+  const steps = [
+    () => !isRow && labelsLike(wanted, page, (label, lower) => label === lower),
+    () => !isRow && textsLike(wanted, page, true),
+    () => row && page.rows && rowFound(Number(row[1].replaceAll(",", "")), page),
+    () => wanted.length > 1 && labelsLike(wanted, page, (label, lower) => label.includes(lower)),
+    () => textsLike(wanted, page, false),
+  ];
+  for (const step of steps) {
+    const result = step();
+    if (result) return result;
   }
-  return { points: [], what: "" };
+  return { points: [], best: [], what: `Nothing on this page matches “${wanted}”.${missingText(page)}` };
 }
 
-function textsLike(wanted, texts) {
+// What is not on the page, and how to get it.
+function missingText({ points, usable, sampled, texts }) {
+  const parts = [];
+  if (sampled < usable) {
+    parts.push(` The page has ${grouped(sampled)} of ${grouped(points)} rows, drawn at random. To include all of them, `
+      + `write it with sample=${points}, or --sample ${points} on the command line.`);
+  }
+  if (usable < points) parts.push(` ${plural(points - usable, "row")} with missing values left out; to fill them in, open the data with missing="median".`);
+  for (const { name, cut } of texts) if (cut) parts.push(` Values of “${name}” are cut after ${cut} characters.`);
+  return parts.join("");
+}
+
+function rowFound(row, page) {
+  const point = page.rows.indexOf(row);
+  if (point >= 0) return { points: [point], best: [point], what: `Row ${grouped(row)}` };
+  const what = row < page.points
+    ? `Row ${grouped(row)} is not on this page.${missingText(page)}`
+    : `There is no row ${grouped(row)}: rows are counted from 0 to ${grouped(page.points - 1)}.`;
+  return { points: [], best: [], what };
+}
+
+function labelsLike(wanted, { labeled }, fits) {
+  const lower = wanted.toLowerCase();
+  for (const column of labeled) {
+    const codes = new Set();
+    column.labels.forEach((label, code) => { if (fits(label.toLowerCase(), lower)) codes.add(code); });
+    if (!codes.size) continue;
+    const points = pointsWith(column, codes);
+    const names = [...codes].slice(0, 3).map((code) => column.labels[code]).join(", ");
+    return { points, best: [], what: `${column.name}: ${names}${codes.size > 3 ? ", …" : ""}` };
+  }
+  return null;
+}
+
+// Points whose label has one of the codes.
+function pointsWith(column, codes) {
+  const points = [];
+  arrayAt(column.codes).forEach((code, point) => { if (codes.has(code)) points.push(point); });
+  return points;
+}
+
+// Points whose text has the query as a part: first texts that equal it, then those that begin with
+// it, then others, and shorter ones first.
+function textsLike(wanted, { texts }, onlyIfEqual) {
   const lower = wanted.toLowerCase();
   for (const { name, values } of texts) {
-    const points = [];
-    values.forEach((text, point) => { if (text.toLowerCase().includes(lower)) points.push(point); });
-    if (points.length) return { points, what: `${name} with “${wanted}”` };
+    const hits = [];
+    values.forEach((text, point) => {
+      const at = text.toLowerCase().indexOf(lower);
+      if (at >= 0) hits.push({ point, rank: text.length === wanted.length ? 0 : at === 0 ? 1 : 2, length: text.length });
+    });
+    const equal = hits.filter(({ rank }) => rank === 0).length;
+    if (!hits.length || (onlyIfEqual && !equal)) continue;
+    hits.sort((a, b) => a.rank - b.rank || a.length - b.length || a.point - b.point);
+    const points = hits.map(({ point }) => point);
+    return { points, best: points, exact: equal, what: `${name} with “${wanted}”` };
   }
-  return { points: [], what: "" };
+  return null;
 }

@@ -1,4 +1,4 @@
-// What leaves the page: rows and links to the clipboard, tables and pictures to files.
+// Copying to the clipboard, and saving to files.
 
 // Rows of the selected points, in ascending order like the points.
 function selectedRows(points) {

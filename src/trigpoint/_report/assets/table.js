@@ -1,25 +1,19 @@
-// A selection as a CSV table: rows, labels, text, coordinates and columns.
+// A selection as a CSV table: rows, texts, labels, coordinates and columns.
 
-// Lines of the table; `columns` are those of the page, `texts` named lists of strings.
+// The table; `columns` are those of the page, `texts` named lists of strings.
 function tableOf(points, columns, texts) {
-  const rows = facts.rows ? arrayAt(facts.rows) : null;
   const parts = [
-    ...(rows ? [{ name: "row", at: (point) => String(rows[point]) }] : []),
-    ...texts.map(({ name, values }) => ({ name, at: (point) => values[point] })),
-    ...columns.map((column) => ({ name: column.name, at: (point) => cellText(column, point) })),
+    ...(facts.rows ? [{ name: "row", at: (point) => String(arrayAt(facts.rows)[point]) }] : []),
+    ...texts.map(({ name, values }) => ({ name, at: (point) => disarmed(values[point]) })),
+    ...columns.map((column) => ({ name: column.name, at: (point) => disarmed(valueText(column, point)) })),
   ];
   const lines = Array.from(points, (point) => parts.map(({ at }) => quoted(at(point))).join(","));
-  return `${[parts.map(({ name }) => quoted(name)).join(","), ...lines].join("\n")}\n`;
+  return `${[parts.map(({ name }) => quoted(disarmed(name))).join(","), ...lines].join("\n")}\n`;
 }
 
-// Missing values are empty; numbers have all the digits that the page knows.
-function cellText(column, point) {
-  if (column.labels || column.unit) {
-    const text = valueText(column, point);
-    return text === "missing" ? "" : text;
-  }
-  const number = numbersOf(column)[point];
-  return Number.isNaN(number) ? "" : String(Number(number.toPrecision(7)));
+// Spreadsheets would run a text that begins like a formula. An apostrophe prevents this.
+function disarmed(text) {
+  return /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
 
 // Names and labels may contain separators.

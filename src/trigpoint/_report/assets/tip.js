@@ -1,4 +1,4 @@
-// What is said about a point: its picture, its text, its row.
+// A box that describes the point under the pointer.
 
 const MOST_TEXT = 280;
 
@@ -14,7 +14,7 @@ class Tip {
     this.element.hidden = true;
   }
 
-  // Beside a position in a plot, on the side where there is room.
+  // Next to a position in a plot, on the side with more room.
   show(parts, x, y, { width, height }) {
     const { element } = this;
     element.hidden = false;
@@ -27,12 +27,12 @@ class Tip {
   }
 }
 
-// Elements for the head, the picture, the text and named values of a point.
+// Elements for the image, the text, the row and the values of a point.
 function tipParts({ head, picture, text, values }) {
   const parts = [];
   if (picture) parts.push(picture);
-  if (head) parts.push(line("b", head));
   if (text) parts.push(line("p", text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text));
+  if (head) parts.push(line("b", head));
   if (values.length) {
     const list = document.createElement("dl");
     for (const [name, value] of values) {
