@@ -1,1 +1,1 @@
-"""Tools for those who work on the library; no part of the package."""
+"""Development tools, which are not part of the package."""

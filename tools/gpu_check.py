@@ -30,14 +30,14 @@ DTYPES = ((np.float64, 1e-8), (np.float32, 1e-4))
 
 
 def cloud(n: int, d: int) -> np.ndarray:
-    """Rows around a three-dimensional surface, away from the origin."""
+    """Return rows near a three-dimensional surface that is away from the origin."""
     rng = np.random.default_rng(0)
     basis = np.linalg.qr(rng.normal(size=(d, 3)))[0]
     return rng.uniform(size=(n, 3)) * 10 @ basis.T + 0.3 * rng.normal(size=(n, d)) + 6
 
 
 def check_coordinates(device: torch.device, fewer: int) -> int:
-    """Of every extension, from the device and from the host; returns how many cases failed."""
+    """Compare coordinates of every extension on the device and the host; return the failures."""
     n_failed = 0
     for (n, d), (dtype, tolerance) in ((shape, kind) for shape in SHAPES for kind in DTYPES):
         X = cloud(n // fewer, d).astype(dtype)
@@ -55,7 +55,7 @@ def check_coordinates(device: torch.device, fewer: int) -> int:
 
 
 def check_maps(device: torch.device) -> int:
-    """A map of all rows on the device has the same bits again, also from `transform`."""
+    """Check that maps of all rows on the device are bitwise reproducible, also by `transform`."""
     X = torch.tensor(cloud(20_000, 40), device=device).float()
     first = tp.LandmarkMap()
     found, again = first.fit_transform(X), tp.LandmarkMap().fit_transform(X)
@@ -65,7 +65,7 @@ def check_maps(device: torch.device) -> int:
 
 
 def check_messages(device: torch.device) -> int:
-    """Rows that are not finite, or zero under cosine, are named, and far rows are counted."""
+    """Check that invalid rows are named, and that far rows are counted."""
     X, n_failed = cloud(2000, 3), 0
     warnings.simplefilter("error")
     for name, value, message in (
@@ -86,7 +86,7 @@ def check_messages(device: torch.device) -> int:
 
 
 def seconds(estimator: Any, X: Any, device: torch.device, what: str) -> float:
-    """Median time of five calls of `transform`, after one that allocates memory."""
+    """Return the median time of five calls of `transform`, after one that allocates memory."""
     taken = []
     for _ in range(6):
         torch.cuda.synchronize()
@@ -100,7 +100,7 @@ def seconds(estimator: Any, X: Any, device: torch.device, what: str) -> float:
 
 
 def check_timings(device: torch.device) -> int:
-    """Of `transform`; and whether the cosine metric costs at most 1.1 times the Euclidean one."""
+    """Time `transform`; the cosine metric may take 1.1 times as long as the Euclidean one."""
     X = torch.rand((10**7, 3), device=device)
     estimator = tp.LaplacianEigenmaps(landmarks=2500, random_state=0).fit(X[:160_000])
     seconds(estimator, X, device, "10M x 3 from the GPU")
@@ -115,7 +115,7 @@ def check_timings(device: torch.device) -> int:
 
 
 def main() -> int:
-    """Run all checks on a device, and return how many failed."""
+    """Run all checks on a device, and return the number of failures."""
     device = torch.device(*sys.argv[1:] or ["cuda"])
     warnings.simplefilter("ignore")
     if device.type == "cpu":

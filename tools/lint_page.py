@@ -1,6 +1,6 @@
-"""Lint the scripts of the report as the page has them, in one scope: ``python -m tools.lint_page``.
+"""Lint the scripts of the report in one scope, as on the page: ``python -m tools.lint_page``.
 
-Runs oxlint, one program from the registry of npm, which ``npx`` fetches at the first use and keeps.
+Runs oxlint, which ``npx`` fetches from the npm registry at the first use and caches.
 """
 
 import json
@@ -23,7 +23,7 @@ RULES = {
 
 
 def main() -> int:
-    """Print what is wrong with the scripts; 0 if nothing is, or if there is no Node.js."""
+    """Print problems of the scripts; return 0 if there are none, or if Node.js is not installed."""
     npx = shutil.which("npx")
     if npx is None:
         print("scripts of the page are not linted: that needs npx, which comes with Node.js")

@@ -1,8 +1,8 @@
-"""Pictures of the documentation that a build cannot draw: of digits, recipes, a scan and a report.
+"""Images of the documentation that the build cannot draw: digits, recipes, a scan, a report.
 
 ``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with
-the file that the recipe needs, and keeps the picture that the code saves. It draws a slice of a CT
-scan, and Chromium draws the report.
+the file that the recipe needs, and stores the image that the code saves. It also draws a slice of a
+CT scan, and Chromium draws the report.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
 
-# Recipes, and what each takes for given of the folder of real data.
+# Recipes, and the file of real data that each needs.
 RECIPES = {
     "cells": "points/10x_pbmc68k_reduced.h5ad",
     "lidar": "points/lidar_lonestar.npz",
@@ -27,7 +27,7 @@ _PYTHON = re.compile(r"(^<!-- not run[^\n]*\n)?^```python\n(.*?)^```$", re.MULTI
 
 
 def draw_recipe(name: str, data: Path) -> Path:
-    """Run a recipe, and keep its picture."""
+    """Run a recipe, and store its image."""
     blocks = _PYTHON.findall((DOCS / "recipes" / f"{name}.md").read_text(encoding="utf-8"))
     with _elsewhere() as folder:
         if given := RECIPES[name]:
@@ -56,7 +56,7 @@ def draw_digits(data: Path) -> Path:
 
 
 def draw_report() -> Path:
-    """Take a picture of the report that the gallery shows."""
+    """Take a screenshot of the report in the gallery."""
     from playwright.sync_api import sync_playwright
 
     page = DOCS / "gallery" / "generated" / "report.html"
@@ -82,7 +82,7 @@ def draw_slice(data: Path) -> Path:
 
     (scan,) = read_volumes(data / "ct" / "rtog-0522c0002")
     organs = {1: "#f0e442", 2: "#009e73", 3: "#56b4e9"}
-    # The slice whose smallest organ is largest, cropped as the patches are: no face is shown.
+    # The slice whose smallest organ is largest, cropped like the patches, so that no face is shown.
     sizes = [[(part == organ).sum() for organ in organs] for part in scan.classes.T]
     across = int(np.min(sizes, axis=1).argmax())
     left, back = np.isin(scan.classes[:, :, across], list(organs)).nonzero()
@@ -103,7 +103,7 @@ def draw_slice(data: Path) -> Path:
 
 
 def _keep(drawn: Path, name: str, width: int = 1400) -> Path:
-    """Put a picture in its place, with as many pixels and colors as it needs."""
+    """Store an image with the resolution and number of colors that it needs."""
     from PIL import Image
 
     target = DOCS / "images" / name
@@ -125,7 +125,7 @@ def _elsewhere() -> Iterator[Path]:
 
 
 def main() -> None:
-    """Draw what is named, or everything."""
+    """Draw the requested images, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *RECIPES, "digits", "slice", "report"])
     parser.add_argument("--data", type=Path, default=os.environ.get("TRIGPOINT_DATA", "."))

@@ -1,8 +1,8 @@
-"""Build what is released, and try it as users install it.
+"""Build the release, and test it in clean environments.
 
 The wheel and the source archive are built twice, from copies of the last commit in different
-folders, and have to be equal. Each is then installed in environments of its own, with the oldest
-and the newest versions of all dependencies that are allowed, and has to embed points there.
+folders, and must be identical. Each is then installed in clean environments, with the oldest and
+the newest allowed versions of all dependencies, and must embed points there.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 RESOLUTIONS = ("lowest-direct", "highest")
 
-# What every user of a release does first; tests are not part of it.
+# What users of a release do first; it does not use the tests.
 TRIAL = """
 import numpy as np, trigpoint as tp
 X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
@@ -30,7 +30,7 @@ print(tp.__version__, "embeds", Y.shape)
 
 
 def main(pythons: list[str]) -> int:
-    """Build, compare, install and try; returns the exit code."""
+    """Build, compare, install and try the release; return the exit code."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         first, second = (_built(folder / name) for name in ("one", "two"))
@@ -52,7 +52,7 @@ def main(pythons: list[str]) -> int:
 
 
 def _built(folder: Path) -> tuple[Path, Path]:
-    """Wheel and source archive of the last commit."""
+    """Build the wheel and the source archive of the last commit."""
     source = folder / "source"
     source.mkdir(parents=True)
     archive = subprocess.run(
@@ -81,7 +81,7 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def _try(archive: Path, python: str, resolution: str, environment: Path) -> None:
-    """Install an archive in an empty environment, and use it in a folder of its own."""
+    """Install an archive in an empty environment, and use it in a separate folder."""
     print(f"{archive.name}, {python}, {resolution}:", end=" ", flush=True)
     _uv("venv", "--quiet", "--clear", "--python", python, str(environment))
     chosen = str(environment / "bin" / "python")

@@ -41,7 +41,7 @@ Y = tp.LandmarkMap(metric="cosine").fit_transform(vectors)
 figure, ax = plt.subplots(figsize=(9, 7), layout="constrained")
 ax.scatter(*Y.T, s=5, color="0.8")
 ax.set(title=f"{len(words):,} words", xticks=[], yticks=[])
-# The most frequent words, as far as they do not cover each other.
+# Label the most frequent words that do not overlap.
 labeled = np.empty((0, 2))
 for row in np.argsort(-often):
     if (np.abs(labeled - Y[row]) > np.ptp(Y, axis=0) * [0.07, 0.022]).any(axis=1).all():
