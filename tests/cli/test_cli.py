@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +95,16 @@ def test_wrong_arguments(arguments, said, capsys):
     assert said in err
 
 
+@pytest.mark.parametrize("arguments", [["embed", "x.npy", "-k", "few", "-o", "Y"], ["embd"]])
+def test_wrong_arguments_are_wrapped_on_a_terminal(arguments, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert exit_code(*arguments) == USAGE
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "error: argument" in lines[-2]
+
+
 @pytest.fixture
 def failing(monkeypatch, tmp_path):
     """Make ``trigpoint demo`` fail with an error."""
@@ -169,16 +180,18 @@ def test_a_reader_that_has_seen_enough(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
-    """At a hundredth of its size."""
+def test_demo_prints_a_screen_and_names_pictures_and_a_page(tmp_path, capsys):
+    """The roll has a hundredth of its points."""
     arguments = ["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")]
     assert cli.main(["demo", *arguments]) == 0
     printed = capsys.readouterr().out
-    for word in ("landmarks", "embedding", "extension", "R2", "swiss_roll.png"):
+    for word in ("digits", "landmarks", "embedding", "extension", "R2"):
         assert word in printed
     assert len(printed.splitlines()) <= 24
-    picture = (tmp_path / "out" / "swiss_roll.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
+    *_, pictures, page = printed.splitlines()
+    for picture in pictures.split()[1::2]:
+        assert Path(picture).read_bytes().startswith(b"\x89PNG")
+    assert "digit" in Path(page.split()[1]).read_text()
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):

@@ -31,6 +31,17 @@ def test_points_and_a_model(folder, capsys):
     assert "landmarks 100" in " ".join(out.split())
 
 
+def test_all_columns_of_a_model_are_listed(folder, capsys):
+    names = [f"c{j}" for j in range(40)]
+    pd.DataFrame(np.load("roll.npy")[:, np.arange(40) % 3], columns=names).to_csv("wide.csv")
+    assert run("embed", "wide.csv", "-k", "20", "-o", "Y.npy", "--save", "m.trig") == 0
+    capsys.readouterr()
+    assert main(["info", "m.trig"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "takes points of 40 columns: " + ", ".join(names) + " size" in out
+    assert "landmarks 20" in out
+
+
 @pytest.mark.parametrize("width", ["60", "80"])
 def test_lines_fit_the_terminal(folder, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)

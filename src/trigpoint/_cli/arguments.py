@@ -2,11 +2,13 @@
 
 import argparse
 import csv
+import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import trigpoint
+from trigpoint._cli.results import USAGE, line
 from trigpoint._common.words import VALUE_FORMATS
 
 # Values of --method, and the estimator class of each.
@@ -37,12 +39,21 @@ exit codes:
   130  interrupted (Ctrl-C)
 """
 
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are wrapped to the width of the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, line(f"error: {message}", self.prog) + "\n")
+
+
 _Commands = Any  # argparse has no public name for this type.
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Create the argument parser with all subcommands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="trigpoint",
         description="Embed millions of points from a few diverse landmarks.",
         epilog=f"'trigpoint COMMAND --help' shows options and examples.\n{_EXIT_CODES}",
@@ -239,18 +250,22 @@ def _add_demo(commands: _Commands) -> None:
     parser = _add_command(
         commands,
         "demo",
-        "unroll a Swiss roll of a million points",
+        "map images of digits, and unroll a Swiss roll of a million points",
         """
         trigpoint demo
         trigpoint demo --points 100000 --landmarks 300
         """,
     )
     for option, default in (("points", 1_000_000), ("landmarks", 1_000)):
-        what = f"number of {option} (default: {default:,})"
+        what = f"number of {option} of the roll (default: {default:,})"
         parser.add_argument(f"--{option}", type=count, default=default, metavar="N", help=what)
     _add_seed(parser, "seed for the data and the landmarks")
     parser.add_argument(
-        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the plot"
+        "--out",
+        type=Path,
+        default=Path("demo"),
+        metavar="DIR",
+        help="folder for what is written",
     )
 
 

@@ -1,4 +1,4 @@
-"""``trigpoint demo``: unroll a Swiss roll of a million points from a thousand landmarks."""
+"""``trigpoint demo``: map images of digits, and unroll a Swiss roll of a million points."""
 
 import argparse
 import time
@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint import plot
-from trigpoint._cli.results import Result, listing, progress
-from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._cli.evaluate import label_accuracy
+from trigpoint._cli.results import Result, listing, progress, step
+from trigpoint._common.words import counted
+from trigpoint._estimators import LandmarkMap, LaplacianEigenmaps
 from trigpoint._sources.atomic import atomic_write, check_target
 from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
@@ -21,7 +23,7 @@ _DRAWN_IN_3D = 8_000
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Unroll the roll, plot it, and measure the quality of the embedding."""
+    """Map the digits, unroll the roll, and write a page and a plot of both."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
         options.parser.error(
@@ -29,9 +31,13 @@ def run(options: argparse.Namespace) -> Result:
             f"landmarks, more points than landmarks, and more than {_FEWEST} points"
         )
     require("matplotlib", "drawing the plot")
+    page, picture = options.out / "digits.html", options.out / "digits.png"
     path = options.out / "swiss_roll.png"
     options.out.mkdir(parents=True, exist_ok=True)
-    check_target(path)
+    for target in (page, picture, path):
+        check_target(target)
+    images, accuracy = _map_digits(options, page, picture)
+    step(options, "making the roll")
     X, intrinsic = make_swiss_roll(n, random_state=seed)
     # Exclude compilation, which happens once per machine, from the timings.
     LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])
@@ -50,20 +56,50 @@ def run(options: argparse.Namespace) -> Result:
         "height": f"recovered from the coordinates, R2 = {height:.4f}",
         "shortcuts": f"{shortcuts:.2%} of the edges of the graph",
         "coverage": f"every point within {radius:.2f} of a landmark (the roll is 28 wide)",
-        "plot": str(path),
     }
     values = {
+        "images": images,
+        "nearest_neighbor_accuracy": accuracy,
         "points": n,
         "landmarks": k,
         "stage_seconds": seconds,
-        "written": [str(path)],
+        "written": [str(page), str(picture), str(path)],
         "arc_length": arc_length,
         "height": height,
         "shortcuts": shortcuts,
         "coverage_radius": radius,
     }
-    title = f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks"
-    return Result(f"{title}\n{listing(shown)}", values)
+    lines = [
+        f"A map of {images:,} images of handwritten digits",
+        listing(
+            {"labels": f"{100 * accuracy:.0f} % of the images lie next to one of the same digit"}
+        ),
+        f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks",
+        listing(shown),
+        "Open these files",
+        listing({"pictures": f"{picture} and {path}", "page": str(page)}),
+    ]
+    return Result("\n".join(lines), values)
+
+
+def _map_digits(options: argparse.Namespace, page: Path, picture: Path) -> tuple[int, float]:
+    """Map the images that scikit-learn comes with; return their number and the accuracy."""
+    from matplotlib.figure import Figure
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    X, y = digits.data, digits.target
+    emb = LandmarkMap(random_state=options.seed, verbose=progress(options))
+    Y = emb.fit_transform(X)
+    step(options, f"writing {page}")
+    emb.report(page, X, color={"digit": y.astype(str)}, images=(8, 8), coordinates=Y)
+    step(options, f"drawing {picture}")
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    title = f"Map of {counted(len(X), 'image')} of digits"
+    plot.embedding(Y, color=y.astype(str), ax=figure.add_subplot(), title=title)
+    with atomic_write(picture) as partial:
+        figure.savefig(partial, dpi=130, format="png")
+    return len(X), label_accuracy(Y, y, np.random.default_rng(options.seed))
 
 
 def _draw(

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> Result:
         **{name: line for name, line in quality.lines().items() if name != "measured on"},
     }
     if labels is not None:
-        accuracy = _accuracy(subject.coordinates(sample), labels[rows], rng)
+        accuracy = label_accuracy(subject.coordinates(sample), labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
     verdict = item(_as_options(quality.verdict), "", "")
@@ -107,7 +107,7 @@ def _labels(text: str, source: Source) -> np.ndarray:
     return labels
 
 
-def _accuracy(coordinates: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
+def label_accuracy(coordinates: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
     """Return the nearest-neighbor accuracy of two-fold cross-validation."""
     halves = np.array_split(rng.permutation(len(labels)), 2)
     right = [

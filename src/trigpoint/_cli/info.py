@@ -19,7 +19,7 @@ from trigpoint._geometry import local_dimension
 from trigpoint._report.sample import dense
 from trigpoint._sources import DamagedFileError, Source
 from trigpoint._sources.anndata import likely_points, obs_columns
-from trigpoint._sources.choosing import listed, listed_names, split_place
+from trigpoint._sources.choosing import joined_names, listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint._spaces import Space, space_for
@@ -217,9 +217,10 @@ def _model(options: argparse.Namespace) -> Result:
         "bytes": n_bytes,
     }
     coordinates = counted(n_components, "coordinate")
+    takes = f"points of {counted(d, 'column')}"
     shown = {
         "model": f"{values['estimator']}, {coordinates} from {k:,} landmarks",
-        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed_names(names)}"),
+        "takes": takes if names is None else f"{takes}: {joined_names(names)}",
         "size": size(float(n_bytes)),
     }
     parameters["landmarks"] = k

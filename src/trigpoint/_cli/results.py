@@ -74,10 +74,10 @@ def item(text: str, first: str, others: str) -> str:
     )
 
 
-def line(text: str) -> str:
+def line(text: str, command: str = "trigpoint") -> str:
     """Format a message for standard error, wrapped if that is a terminal."""
-    text = f"trigpoint: {printable(text)}"
-    return item(text, "", "  ") if sys.stderr.isatty() else text
+    text = f"{command}: {printable(text)}"
+    return item(text, "", "  ") if sys.stderr is not None and sys.stderr.isatty() else text
 
 
 def say(options: argparse.Namespace, text: str) -> None:

@@ -1,6 +1,7 @@
 """``trigpoint select``: choose a diverse subsample of the rows of a file."""
 
 import argparse
+import sys
 import time
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import trigpoint
 from trigpoint._cli.arguments import SAMPLERS
 from trigpoint._cli.points import check_outputs, open_weighted, points_facts
-from trigpoint._cli.results import CommandError, Result, progress
+from trigpoint._cli.results import CommandError, Result, progress, say
 from trigpoint._common.words import counted, duration
 from trigpoint._report.sample import dense
 from trigpoint._samplers import select
@@ -45,6 +46,9 @@ def run(options: argparse.Namespace) -> Result:
         "rows": rows,
     }
     if options.output is None:
+        if sys.stderr is not None and sys.stderr.isatty():
+            header = ", without the header" if source.columns.names is not None else ""
+            say(options, f"row numbers, counted from 0{header}")
         return Result("\n".join(map(str, rows)), values)
     if copies_rows:
         copy = copy_cells if copies_cells else copy_rows

@@ -169,9 +169,14 @@ class ProgressBars(Display):
                 self._draw()
 
     def _end(self) -> None:
-        if self._stage and (self._stage.total != 1 or self._drawn):
+        if self._stage and self._stage.total == 1:
+            # Nothing is left of it, since its time says little afterwards.
+            self._erase()
+        else:
             self._draw()
-        self._end_line()
+            self._stream.write("\n")
+            self._stream.flush()
+            self._drawn = 0
 
     def close(self) -> None:
         with self._lock:
@@ -185,8 +190,7 @@ class ProgressBars(Display):
 
     def write(self, text: str) -> None:
         with self._lock:
-            self._stream.write("\r" + " " * self._drawn + "\r" if self._drawn else "")
-            self._drawn = 0
+            self._erase()
             super().write(text)
             self.refresh()
 
@@ -202,9 +206,9 @@ class ProgressBars(Display):
         self._stream.flush()
         self._drawn, self._last = len(line), monotonic()
 
-    def _end_line(self) -> None:
+    def _erase(self) -> None:
         if self._drawn:
-            self._stream.write("\n")
+            self._stream.write("\r" + " " * self._drawn + "\r")
             self._stream.flush()
         self._drawn = 0
 

@@ -177,4 +177,13 @@ def listed(items: Iterable[object]) -> str:
 
 def listed_names(names: Iterable[object]) -> str:
     """Join the first few names; quote names with commas, as CSV files and options do."""
-    return listed(f'"{name}"' if "," in str(name) else name for name in names)
+    return listed(_quoted(name) for name in names)
+
+
+def joined_names(names: Iterable[object]) -> str:
+    """Join all names; quote those with commas."""
+    return ", ".join(map(_quoted, names))
+
+
+def _quoted(name: object) -> str:
+    return f'"{name}"' if "," in str(name) else str(name)
