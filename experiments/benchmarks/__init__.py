@@ -10,5 +10,6 @@ NAMES = {
     "selection": "landmarks: time, memory and coverage compared with peers",
     "samplers": "diverse landmarks compared with others in the same pipeline, on many data sets",
     "embedding": "embeddings into the plane compared with peers",
+    "tables": "maps of tables with categories compared with one-hot encoding",
     "peers": "maps compared with UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
 }

@@ -4,10 +4,11 @@ import importlib
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from worker import do
 
-from experiments.benchmarks import NAMES, peers, peers_page, samplers, sets
+from experiments.benchmarks import peers, peers_page, samplers, sets, tables
 from experiments.benchmarks.measuring import apart, measure
 from experiments.pages import Page
 from experiments.runner import MissingDataError, Settings
@@ -70,7 +71,7 @@ SMALL = {
 
 
 @pytest.mark.filterwarnings("ignore:the landmark graph falls", "ignore:coordinate 2")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SMALL)
 def test_groups_on_small_data(name, tmp_path):
     module = importlib.import_module(f"experiments.benchmarks.{name}")
     rows = [{**case, **module.run(case, Settings(quick=True))} for case in SMALL[name]]
@@ -89,6 +90,23 @@ def test_groups_on_small_data(name, tmp_path):
     if name == "selection":
         radii = {row["method"]: row["radius"] for row in rows[-3:]}
         assert radii["trigpoint EfficientDPP"] < radii["uniform"]
+
+
+def test_tables_with_categories(tmp_path, monkeypatch, rng):
+    classes = rng.integers(2, size=60)
+    frame = pd.DataFrame({"x": rng.normal(size=60) + 9 * classes, "kind": ["a", "b", None] * 20})
+    monkeypatch.setattr(tables, "load", lambda name: (frame, classes))
+    monkeypatch.setattr(tables, "TABLES", ["made"])
+    cases = list(tables.cases(Settings(quick=True)))
+    assert len(cases) == 3
+    rows = [{**case, **tables.run(case, Settings())} for case in cases]
+    assert all(row["accuracy"] > 0.9 for row in rows)
+    assert tables.encoded(frame, scaled=False).shape == (60, 4)
+    page = Page(tmp_path, "tables", "Tables")
+    tables.show(rows, Settings(), page)
+    assert "is better than" in page.write().read_text()
+    line = np.arange(20.0)[:, None]
+    assert tables.accuracy(line, np.repeat([0, 1], 10)) == 1.0
 
 
 def test_scores_by_hand():

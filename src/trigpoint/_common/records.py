@@ -53,7 +53,7 @@ class ColumnKind:
     name: str
     kind: str  # "number", "boolean", "date" (in days since 1970) or "category".
     center: float = 0.0  # Median, which replaces gaps.
-    scale: float = 1.0  # Robust standard deviation.
+    scale: float = 1.0  # Winsorized standard deviation.
     levels: tuple[str, ...] = ()  # Distinct values of a category; its rows hold their positions.
     gaps: int = 0  # Number of missing values.
 

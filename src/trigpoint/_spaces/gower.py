@@ -21,7 +21,8 @@ _DAYS_PER_YEAR = 365.2425
 class Table(Space):
     """Columns of any kind, each with the same influence, as in Gower's similarity.
 
-    Numbers and dates are divided by a robust standard deviation. Rows that differ in a category or
+    Numbers and dates are divided by the winsorized standard deviation, that is, after values beyond
+    the 5 % and 95 % quantiles are replaced by these. Rows that differ in a category or
     a boolean are as far apart in it as two rows typically are in a number. A missing value is
     replaced by the median and, if the column had missing values when the space was fitted, as far
     from other values as a different category. A category that was not seen in `fit` is equally far
