@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tools.pictures import RECIPES
+from tools.pictures import RECIPES, recipe_data
 
 import trigpoint as tp
 from trigpoint._cli import cli
@@ -101,7 +101,9 @@ def real_data(request):
     """Return the file of real data that a recipe assumes, if any."""
     page = request.node.callspec.params["page"]
     given = RECIPES.get(page.stem) if page.parent.name == "recipes" else None
-    return request.getfixturevalue("data_dir") / given if given else None
+    if given is None or (shipped := recipe_data(given, Path())).is_file():
+        return given and shipped
+    return request.getfixturevalue("data_dir") / given
 
 
 @pytest.mark.parametrize("page", PAGES_THAT_RUN, ids=page_name)

