@@ -105,8 +105,10 @@ def test_tables_with_categories(tmp_path, monkeypatch, rng):
     page = Page(tmp_path, "tables", "Tables")
     tables.show(rows, Settings(), page)
     assert "is better than" in page.write().read_text()
-    line = np.arange(20.0)[:, None]
-    assert tables.accuracy(line, np.repeat([0, 1], 10)) == 1.0
+    groups = np.repeat([0, 1], 10)
+    line = np.arange(20.0)[:, None] + 100 * groups[:, None]
+    assert tables.accuracy(line, groups) == 1.0
+    assert tables.accuracy(line, np.arange(20) % 2) < 0.5
 
 
 def test_scores_by_hand():
