@@ -84,7 +84,7 @@ def test_a_table_with_text(folder, capsys, name):
     assert values["column_kinds"] == kinds
     assert (values["rows"], values["columns"]) == (2000, 4)
     compared = values["columns_compared"]
-    assert compared["day"] == "dates around 2022-09-26, in units of 555 days"
+    assert compared["day"] == "dates around 2022-09-26, in units of 569 days"
     assert compared["name"] == "left out: always point"
     embedding = name.replace(".", "_embedding.")
     command = f"trigpoint embed {name} -o {embedding} --report t.html"
