@@ -350,8 +350,8 @@ def _add_selection(parser: argparse.ArgumentParser, fewest: int, words: tuple[st
         "counts; seuclidean, which divides each column by its standard deviation, for columns "
         "in different units; table, for columns of different kinds, such as numbers, text and "
         "dates, or with missing values; or correlation, hellinger, mahalanobis, manhattan, "
-        "hamming, jaccard, haversine (latitude and longitude in degrees) or precomputed (default: table for "
-        "tables of different kinds, otherwise euclidean)",
+        "hamming, jaccard, haversine (latitude and longitude in degrees) or precomputed (default: "
+        "table for tables of different kinds, otherwise euclidean)",
     )
     parser.add_argument(
         "--weight",
