@@ -28,6 +28,7 @@ LAYERS = [
     {"metrics", "datasets", "plot"},
     {"_samplers", "_graphs", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
+    {"_byte_pool"},
     {"_pool"},
     {"_sources", "_spaces"},
     {"_numerics"},

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 # Neighbors per unit of perplexity.
 REACH = 2
 
-# Up to this many columns, neighbors are searched in all of them.
-SEARCHED = 128
-
 # Phases of a layout: until this share of the steps, attraction is at least this many times that of
 # t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
 # length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
@@ -84,13 +81,14 @@ def affinities(
     neighbors: np.ndarray,
     perplexity: float,
     n_threads: int = 1,
-    distances: np.ndarray | None = None,
+    squares: np.ndarray | None = None,
 ) -> csr_array:
     """Return symmetric affinities between landmarks (k, d), with sum 1.
 
     `masses` (k,) are the numbers of points that landmarks represent, and `neighbors` (k, m) other
-    landmarks near each, whose `distances` (k, m) are Euclidean if not given. The perplexity is the
-    effective number of neighbors, capped at half of m: equal affinities would not separate any.
+    landmarks near each, whose `squares` (k, m) are squared Euclidean distances if not given. The
+    perplexity is the effective number of neighbors, capped at half of m: equal affinities would
+    not separate any.
     """
     from trigpoint._kernels.cell_search import squares_of_pairs
     from trigpoint._kernels.forces import calibrate
@@ -100,12 +98,12 @@ def affinities(
     shares = np.empty((k, m))
 
     def fill(part: slice) -> None:
-        squares = np.empty((part.stop - part.start, m))
-        if distances is None:
-            squares_of_pairs(points, neighbors, part.start, part.stop, squares)
-        else:
-            np.square(distances[part], out=squares)
-        calibrate(squares, perplexity, shares[part])
+        if squares is not None:
+            calibrate(squares[part], perplexity, shares[part])
+            return
+        found = np.empty((part.stop - part.start, m))
+        squares_of_pairs(points, neighbors, part.start, part.stop, found)
+        calibrate(found, perplexity, shares[part])
 
     for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):
         pass

@@ -169,6 +169,26 @@ def test_packed_bits_are_those_of_the_columns(metric, rng, tmp_path):
     assert tp.select(opened, 5, metric=metric).points.shape == (5, packed.shape[1])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "hellinger"])
+def test_bytes_are_mapped_in_blocks(metric, rng, tmp_path, monkeypatch):
+    """With the bits of the same numbers in float64, of which there are never many in memory."""
+    X = np.clip(rng.poisson(np.exp(groups(rng, 1700)[0] @ rng.normal(size=(6, 200)) / 4)), 0, 99)
+    X[:, 0] += 1
+    X = np.concatenate([X, X[:100]]).astype(np.uint8)
+    emb = tp.LandmarkMap(metric=metric, n_iter=50)
+    expected = emb.fit_transform(X.astype(np.float64))
+    np.testing.assert_array_equal(emb.fit_transform(X), expected)
+    np.save(tmp_path / "X.npy", X)
+    np.testing.assert_array_equal(clone(emb).fit_transform(tmp_path / "X.npy"), expected)
+    np.testing.assert_array_equal(emb.transform(X[:50]), expected[:50])
+
+    def refuse(*arguments):
+        raise AssertionError
+
+    monkeypatch.setattr("trigpoint._sources.array.ArraySource.take", refuse)
+    clone(emb).fit(X)
+
+
 def test_bits_that_are_no_bits(rng):
     X = fingerprints(rng)
     packed = np.packbits(X.astype(bool), axis=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._byte_pool import BytePool
 from trigpoint._common.checks import (
     check_count,
     check_positive,
@@ -26,7 +27,6 @@ from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
 from trigpoint._layout import (
     REACH,
-    SEARCHED,
     affinities,
     layout,
     shared_affinities,
@@ -36,7 +36,7 @@ from trigpoint._neighbors.cells import neighbors_of_all
 from trigpoint._neighbors.refined import refined_neighbors
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import Run, sample_points
-from trigpoint._numerics.projection import projected, restored
+from trigpoint._numerics.projection import SEARCHED, projected, restored
 from trigpoint._pool import DevicePool, Pool
 from trigpoint._samplers.choice import ALL, ALL_THERE
 from trigpoint._sources import Source
@@ -193,7 +193,10 @@ class LandmarkMap(Embedding):
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         self._check_init(source.n)
-        rows_bytes = space.width(source.columns.count) * source.dtype.itemsize
+        rows_bytes = max(
+            space.bytes_read(source.columns),
+            space.width(source.columns.count) * source.dtype.itemsize,
+        )
         if source.columns.sparse:
             _, block = next(iter(source.blocks()))
             assert isinstance(block, csr_array)
@@ -283,18 +286,22 @@ class LandmarkMap(Embedding):
         assert landmarks.masses is not None
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
         points = searched = landmarks.points
-        if isinstance(pool.full, np.ndarray) and pool.projection is not None:
+        is_mapped = pool.projection is not None and not isinstance(pool, BytePool)
+        if is_mapped and isinstance(pool.full, np.ndarray):
             places = pool.places(np.asarray(landmarks.indices))
             points = pool.full if k == len(pool.full) else pool.full[places]
             searched = points if points.shape[1] <= SEARCHED else searched
-        m, distances = min(REACH * count, k - 1), None
+        m, squares = min(REACH * count, k - 1), None
         more = m if pool.exact is None else min(_CANDIDATES * m, k - 1)
         neighbors = neighbors_of_all(searched, more, run.rng, run.n_threads)
         if pool.exact is not None:
             exact = partial(_among, pool.exact, pool.places(np.asarray(landmarks.indices)))
             neighbors, distances = refined_neighbors(neighbors, m, exact, run.n_threads)
+            squares = np.square(distances)
+        elif isinstance(pool, BytePool):
+            squares = pool.squares(np.asarray(landmarks.indices), neighbors, run.n_threads)
         run.done("neighbors")
-        return affinities(points, landmarks.masses, neighbors, count, run.n_threads, distances)
+        return affinities(points, landmarks.masses, neighbors, count, run.n_threads, squares)
 
     def _from_sample(
         self, pool: Pool, inside: np.ndarray, run: Run

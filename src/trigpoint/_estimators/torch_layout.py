@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trigpoint._common.device import to_device
-from trigpoint._layout import REACH, SEARCHED, optimized
+from trigpoint._layout import REACH, optimized
 from trigpoint._neighbors.torch_cells import BLOCK_BYTES, TorchCells
 from trigpoint._numerics.blocks import Run, block_rows, row_blocks
+from trigpoint._numerics.projection import SEARCHED
 from trigpoint._pool import DevicePool
 
 # Bisections of the precision of each row; single precision has no more digits.

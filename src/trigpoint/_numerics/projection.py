@@ -23,6 +23,9 @@ _MORE = 10
 _ROUNDS = 3
 _CLIPPED = 3.0
 
+# Up to this many columns, the neighbors of all rows are searched in all of them.
+SEARCHED = 128
+
 # Squares of larger values would exceed the range of float32.
 LARGE = 1e15
 

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from trigpoint._byte_pool import BytePool
 from trigpoint._common.checks import (
     check_count,
     check_magnitude,
@@ -71,7 +72,7 @@ def pool_for(
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
     if landmarks is ALL:
-        return all_rows(source, space, rng)
+        return BytePool.read(source, space) or all_rows(source, space, rng)
     if landmarks is ALL_THERE:
         return DevicePool.read(source, space, rng)
     include = None

@@ -49,6 +49,11 @@ class ArraySource(Source):
         is_whole = self._chosen is None and self.columns.chosen is None
         return X if as_needed and is_whole and not self.columns.sparse else None
 
+    def octets(self) -> np.ndarray | None:
+        is_small = self._X.dtype.itemsize == 1 and self._X.dtype.kind in "iu"
+        is_whole = self._chosen is None and self.columns.holds == "numbers"
+        return self._X if is_small and is_whole and self._X.flags.c_contiguous else None
+
     def returned(self, coordinates: np.ndarray) -> np.ndarray:
         return coordinates
 

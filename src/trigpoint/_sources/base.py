@@ -159,6 +159,10 @@ class Source(ABC):
         """
         return None
 
+    def octets(self) -> np.ndarray | None:
+        """Return all points if they are an array of 8-bit integers, otherwise None."""
+        return None
+
     def pooled(self, space: Any, rows: np.ndarray | None) -> tuple[Points, Any]:
         """Fit a space on the given rows, or all if None, and return them, mapped by it.
 

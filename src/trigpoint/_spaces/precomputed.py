@@ -64,10 +64,6 @@ class Precomputed(ReferenceSpace):
             )
         return found
 
-    def row_bytes(self, columns: Any) -> int:
-        width = self.most_references if columns.chosen is None else len(columns.chosen)
-        return (width + self.width(width)) * int(columns.dtype.itemsize)
-
     def _restored_references(self, arrays: dict[str, np.ndarray], n_columns: int) -> Any:
         return arrays["references"]
 

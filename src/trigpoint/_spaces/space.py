@@ -104,9 +104,16 @@ class Space:
         """Return the number of Euclidean columns for rows with `n_columns` columns."""
         return n_columns
 
+    def bytes_read(self, columns: Any) -> int:
+        """Return the number of bytes of a row as read; objects have an unknown size."""
+        if columns.holds == "bits":
+            return -(-columns.count // 8)
+        count = columns.count if columns.chosen is None else len(columns.chosen)
+        return count * int(columns.dtype.itemsize)
+
     def row_bytes(self, columns: Any) -> int:
         """Return the number of bytes of a row as read, and mapped."""
-        return (columns.count + self.width(columns.count)) * int(columns.dtype.itemsize)
+        return self.bytes_read(columns) + self.width(columns.count) * int(columns.dtype.itemsize)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fitted arrays to save in a model file."""
@@ -157,7 +164,7 @@ class Euclidean(Space):
         return block
 
     def row_bytes(self, columns: Any) -> int:
-        return columns.count * int(columns.dtype.itemsize)
+        return self.bytes_read(columns)
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         def unchanged(block: Any, rows: Any = 0) -> Any:
