@@ -76,7 +76,7 @@ def draw_report() -> Path:
         found = next(iter(Path("/usr/bin").glob("chromium*")), None)
         browser = started.chromium.launch(executable_path=found)
         tab = browser.new_page(viewport={"width": 1200, "height": 750})
-        tab.goto(f"{page.as_uri()}#explore")
+        tab.goto(page.as_uri())
         tab.wait_for_timeout(1000)
         tab.screenshot(path=folder / "report.png")
         browser.close()

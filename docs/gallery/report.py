@@ -1,7 +1,7 @@
 """An interactive report.
 
-One file that works offline: zoom, see the image of each digit, select points, and compare numbers
-of neighbors. [The report](../../guide/report.md) describes all features.
+One file that works offline: zoom in to see the images, find and select points, and save their rows.
+[The report](../../guide/report.md) describes all features.
 """
 
 from sklearn.datasets import load_digits

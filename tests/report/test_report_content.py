@@ -121,8 +121,13 @@ def test_points_with_texts_are_all_on_the_page(rng):
     X = rng.normal(size=(120_000, 2)).astype(np.float32)
     emb = tp.LaplacianEigenmaps(landmarks=20, graph="euclidean", random_state=0).fit(X[:500])
     assert len(gathered(emb, X).sample.rows) == 100_000
-    content = gathered(emb, X, text=np.arange(len(X)).astype(str), coordinates=X)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    content = gathered(emb, table, text=np.arange(len(X)).astype(str), coordinates=X)
     assert content.texts[0].values[119_999] == "119999"
+    # So many points leave no room for the columns, unless they are asked for.
+    assert (content.columns, content.columns_left_out) == ([], 2)
+    content = gathered(emb, table, sample=120_000, coordinates=X)
+    assert [len(column.codes) for column in content.columns] == [120_000, 120_000]
 
 
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():

@@ -61,6 +61,7 @@ class Content:
     sample: Sample | None
     coordinates: list[Column]
     columns: list[Column]
+    columns_left_out: int  # Number of columns for which so many points leave no room.
     first_columns: tuple[int, int]
     derived: list[Column]
     colors: list[Column]
@@ -111,10 +112,12 @@ def gather(
     shown = np.arange(0)
     if columns.holds == "numbers" and columns.chosen is None:
         shown = _chosen_columns(landmarks, n_columns, names, things)
-    drawn, texts = None, []
+    drawn, texts, left_out = None, [], 0
     colors: list[Column] = []
     if source is not None:
         size = sample or (_SAMPLE_OF_TEXTS if things.texts or things.ids else SAMPLE)
+        if sample is None and min(size, n or 0) > SAMPLE:
+            left_out, shown = len(shown), shown[:0]
         drawn = draw_sample(subject, source, size, shown, coordinates)
         texts = things.shown_texts(drawn.rows)
         colors = [color_column(name, one.take(drawn.rows)) for name, one in given.items()]
@@ -128,6 +131,7 @@ def gather(
         sample=drawn,
         coordinates=_coordinates(subject, drawn),
         columns=given_columns,
+        columns_left_out=left_out,
         first_columns=_first_columns(given_columns),
         derived=_derived(drawn, quality),
         colors=colors,

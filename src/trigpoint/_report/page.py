@@ -140,6 +140,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "landmarkPoints": packed.add(content.landmark_positions.astype(np.uint32)),
         "coordinates": [_column(column, packed) for column in content.coordinates],
         "columns": [_column(column, packed) for column in content.columns],
+        "columnsLeftOut": content.columns_left_out,
         "firstColumns": content.first_columns,
         "derived": [_column(column, packed) for column in content.derived],
         "colors": [_column(column, packed) for column in content.colors],

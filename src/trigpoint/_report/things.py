@@ -101,7 +101,9 @@ def read_things(
 def row_names(X: Any) -> Any:
     """Return the index of a table, unless it only counts the rows; None if there is none."""
     index: Any = getattr(X, "obs_names", getattr(X, "index", None))
-    if not hasattr(index, "dtype") or type(index).__name__ == "RangeIndex":
+    # The index of other kinds of tables, such as those of Dask, only counts rows.
+    kind = type(index)
+    if not kind.__module__.startswith("pandas") or kind.__name__ == "RangeIndex":
         return None
     return {str(index.name or "id"): np.asarray(index, dtype=object)}
 

@@ -7,7 +7,7 @@ const FAR = 0.5;
 // ... and if the others then take less than this share of the range.
 const WORTHWHILE = 0.55;
 
-// Range of a column without its outliers; cached. Landmarks, which seek them, do not count.
+// Range of a column without its outliers; cached.
 function usualRange(column) {
   if (!column.usual) column.usual = withoutOutliers(numbersOf(column), column.range);
   return column.usual;

@@ -45,7 +45,9 @@ function breakdownTable(rows) {
     row.append(title);
     for (const text of [grouped(count), percent(share), percent(ofClass)]) row.insertCell().textContent = text;
   }
-  if (rows.length > MOST_CLASSES_LISTED) table.createCaption().textContent = `The ${MOST_CLASSES_LISTED} most frequent of ${grouped(rows.length)} classes`;
+  if (rows.length > MOST_CLASSES_LISTED) {
+    table.createCaption().textContent = `The ${MOST_CLASSES_LISTED} most frequent of ${grouped(rows.length)} classes`;
+  }
   return table;
 }
 

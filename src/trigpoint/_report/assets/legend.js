@@ -61,7 +61,8 @@ function labelLegend({ column, palette }, onPick) {
   if (labels.length <= MOST_UNSEARCHED) return [list];
   const parts = [list];
   if (colored < labels.length) {
-    parts.unshift(line("p", `The ${colored} most frequent of ${grouped(labels.length)} labels have a color. Press any label to highlight it.`));
+    const most = `The ${colored} most frequent of ${grouped(labels.length)} labels have a color.`;
+    parts.unshift(line("p", `${most} Press any label to highlight it.`));
   }
   const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "Find in the legend" });
   field.setAttribute("aria-label", "Find in the legend");
@@ -76,7 +77,8 @@ function legendEntries(choice, look) {
   if (colors.labels) {
     const { labels, colored } = choice.column;
     const entries = labels.slice(0, colored).map((text, code) => ({ text, color: css(colors.palette[code]) }));
-    return colored < labels.length ? [...entries, { text: `${grouped(labels.length - colored)} others`, color: css(colors.palette[colored]) }] : entries;
+    const others = labels.length - colored;
+    return others ? [...entries, { text: `${grouped(others)} others`, color: css(colors.palette[colored]) }] : entries;
   }
   const [low, high] = rampEnds(choice.column);
   const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => css(colors.palette[Math.round(share * (BINS - 1))]));

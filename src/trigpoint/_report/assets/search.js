@@ -21,13 +21,16 @@ function found(query, page) {
 }
 
 // What is not on the page, and how to get it.
-function missingText({ points, usable, sampled, texts }) {
+function missingText({ points, usable, sampled, texts, columnsLeftOut }) {
   const parts = [];
   if (sampled < usable) {
     parts.push(` The page has ${grouped(sampled)} of ${grouped(points)} rows, drawn at random. To include all of them, `
       + `write it with sample=${points}, or --sample ${points} on the command line.`);
   }
-  if (usable < points) parts.push(` ${plural(points - usable, "row")} with missing values left out; to fill them in, open the data with missing="median".`);
+  if (usable < points) {
+    parts.push(` Rows with missing values are left out (${grouped(points - usable)}). To include them, open the data with missing="median".`);
+  }
+  if (columnsLeftOut) parts.push(` The values of the ${plural(columnsLeftOut, "column")} are left out. To include them, write the page with fewer points, such as sample=100000.`);
   for (const { name, cut } of texts) if (cut) parts.push(` Values of “${name}” are cut after ${cut} characters.`);
   return parts.join("");
 }

@@ -1,6 +1,6 @@
 // Round values along an axis, and texts that tell them apart.
 
-// Numbers of more digits are written as differences from a shared number.
+// Numbers with more digits are written as differences from a shared number.
 const MOST_TICK_DIGITS = 7;
 
 // Approximate number of ticks on an axis. Steps are rounded up to at most two and a half times the
@@ -20,7 +20,7 @@ function niceTicks(low, high, count) {
   return Array.from({ length: steps + 1 }, (_, tick) => (first + tick) * step);
 }
 
-// Texts of ticks, none twice; where they share too many digits, `shared` is left out of all.
+// Distinct texts of ticks. If ticks share too many digits, their texts are differences from `shared`.
 function tickTexts(ticks) {
   if (ticks.length < 2) return { texts: ticks.map(short), shared: "" };
   const step = ticks[1] - ticks[0];
@@ -43,7 +43,7 @@ function exponential(number, digits) {
   return String(number.toExponential(digits)).replace("e+", "e");
 }
 
-// Without a minus before zero.
+// A number with fixed decimals, without a minus sign before zero.
 function fixed(number, places) {
   const text = number.toFixed(places);
   return Number(text) === 0 ? (0).toFixed(places) : text;

@@ -7,8 +7,8 @@ const AXES_PADDING = { left: 54, right: 54, top: 34, bottom: 44 };
 const NARROW_PADDING = { left: 40, right: 26, top: 52, bottom: 42 };
 const NARROW = 420;
 const LEAST_ZOOM = 0.5;
-// Positions are known to about one in 65,000 of an axis.
-const MOST_ZOOM = 200;
+// Coordinates have six digits.
+const MOST_ZOOM = 2000;
 
 class View {
   constructor() {
