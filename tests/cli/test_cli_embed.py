@@ -165,9 +165,10 @@ def test_images_and_text_of_a_page(folder, capsys):
     arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--force"]
     columns = ["roll.csv", *COLUMNS]
     assert run("embed", *columns, *arguments, "--images", "1x3", "--text", "name") == 0
-    facts = facts_of("page.html")
+    facts, array = unpacked(Path("page.html").read_text(encoding="utf-8"))
     (texts,) = facts["texts"]
-    assert (texts["name"], texts["values"][0], texts["cut"]) == ("name", "point", 0)
+    assert (texts["name"], texts["cut"]) == ("name", 0)
+    assert array(texts["joined"]).tobytes().split(b"\0") == [b"point"] * 2000
     assert facts["tiles"]["height"] == 1
     assert run("embed", *columns, *arguments, "--images", "name") == 0
     assert facts_of("page.html")["addresses"][0] == "point"

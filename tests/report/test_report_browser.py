@@ -269,7 +269,7 @@ def test_landmarks_alone(open_page, roll, tmp_path):
     emb = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
     page = open_page(emb.report(tmp_path / "alone.html"))
     assert "only the landmarks" in page.locator("#shown").inner_text()
-    page.get_by_role("button", name="Select all in view").click()
+    page.get_by_role("button", name="Select in view").click()
     assert page.locator("#selected").inner_text() == "40 landmarks selected"
     page.get_by_role("checkbox", name="Graph").check()
     settle(page)
@@ -292,7 +292,7 @@ def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
     shown.goto(notebook.as_uri())
     frame = shown.frame_locator("iframe")
     frame.get_by_text("All 300 points are shown.").wait_for()
-    frame.get_by_role("button", name="Select all in view").click()
+    frame.get_by_role("button", name="Select in view").click()
     assert frame.locator("#selected").inner_text() == "300 points selected"
     frame.get_by_role("button", name="Copy link").click()
     frame.locator("#taken:not(:empty)").wait_for()

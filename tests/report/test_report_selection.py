@@ -60,7 +60,7 @@ def test_saved_rows_have_ids_and_no_formulas(open_page, tmp_path, rng):
     emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0).fit(X)
     codes = np.append(np.arange(59.0), 1e9)
     page = open_page(emb.report(tmp_path / "a.html", X, color={"kind": kinds, "code": codes}))
-    page.get_by_role("button", name="Select all in view").click()
+    page.get_by_role("button", name="Select in view").click()
     page.locator("#search").fill("p007")
     page.locator("#search").press("Enter")
     assert page.locator("#taken").inner_text() == "id with “p007”: 1 point"
@@ -108,7 +108,7 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
     emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
     path = emb.report(tmp_path / "a.html", roll[0][:5])
     page = open_page(path)
-    page.get_by_role("button", name="Select all in view").click()
+    page.get_by_role("button", name="Select in view").click()
     _, lines = saved(page)
     assert lines[0][:3] == ["row", "coordinate 1", "column 0"]
     assert "(spread out)" not in lines[0]

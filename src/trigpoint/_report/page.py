@@ -66,6 +66,11 @@ class Packed:
         """Add nonnegative integers, using two bytes each if they fit, otherwise four."""
         return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
 
+    def add_texts(self, texts: list[str]) -> dict[str, Any]:
+        """Add texts, which end at null characters; those within them are dropped."""
+        joined = "\0".join(text.replace("\0", "") for text in texts)
+        return self.add(np.frombuffer(joined.encode(errors="replace"), dtype=np.uint8))
+
     def text(self, facts: str) -> str:
         """Return the facts and the block, preceded by the size of the facts, as text."""
         encoded = facts.encode(errors="replace")
@@ -76,7 +81,9 @@ class Packed:
 def page(content: Content) -> str:
     """Return the whole page as HTML."""
     packed = Packed()
-    facts = json.dumps(_facts(content, packed), allow_nan=False, ensure_ascii=False)
+    facts = json.dumps(
+        _facts(content, packed), allow_nan=False, ensure_ascii=False, separators=(",", ":")
+    )
     script = page_script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     quality = content.quality
@@ -147,7 +154,12 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "tiles": None if content.tiles is None else _tiles(content.tiles, packed),
         "addresses": content.addresses,
         "texts": [
-            {"name": text.name, "values": text.values, "cut": text.cut, "isId": text.is_id}
+            {
+                "name": text.name,
+                "joined": packed.add_texts(text.values),
+                "cut": text.cut,
+                "isId": text.is_id,
+            }
             for text in content.texts
         ],
         "graph": None if content.edges is None else _edges(content.edges, packed),

@@ -16,6 +16,7 @@ const state = {
 const look = { colors: null, members: [], selected: new Uint32Array(0), found: [], hovered: -1, style: {}, nameOf };
 const rows = facts.rows ? arrayAt(facts.rows) : null;
 const { texts } = facts;
+for (const text of texts) text.values = new TextDecoder().decode(arrayAt(text.joined)).split("\0");
 // Columns of labels by which points can be found.
 const labeled = [...facts.colors, ...facts.columns].filter(({ labels }) => labels);
 // Columns that can be axes.
