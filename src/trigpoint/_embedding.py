@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.extensions import extend, warn_of_far
+from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
 from trigpoint._numerics.blocks import Run, reporter, thread_count
@@ -28,7 +28,8 @@ from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output
 from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Space, space_for
-from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
+from trigpoint.metrics._pointwise import Judge, Judged, PointQuality
+from trigpoint.metrics._quality import Quality, assess
 
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, ReportOptions, Subject
@@ -101,6 +102,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         run = Run(self.random_state, self.n_jobs, self.verbose)
         space.report = run.report
         source = weighted(source.under(space), sample_weight, y)
+        groups = self._fit_source(source, space, run)
+        fit = self.fitted_
+        for record in (fit.landmarks, fit.graph, fit.spectrum):
+            for note in () if record is None else record.notes:
+                warn_user(note)
+        self.stage_seconds_ = run.seconds
+        return source, groups
+
+    def _fit_source(self, source: Source, space: Space, run: Run) -> np.ndarray | None:
+        """Fit without warnings; return the landmark of each row (n,) if all are landmarks."""
         default, per_landmark = self._default_landmarks, self._rows_per_landmark
         wanted = self._wanted_landmarks(source, space)
         pool = pool_for(wanted, source, space, run.rng, default=default, per_landmark=per_landmark)
@@ -113,11 +124,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         fit, extension = self._embed(pool, landmarks, run)
         self._set_fitted(fit, Model(source.columns, pool.space, extension))
         run.done("embedding")
-        for record in (fit.landmarks, fit.graph, fit.spectrum):
-            for note in () if record is None else record.notes:
-                warn_user(note)
-        self.stage_seconds_ = run.seconds
-        return source, landmarks.groups
+        return landmarks.groups
 
     @overload
     def transform(self, X: np.ndarray, *, out: None = None, device: None = None) -> np.ndarray: ...
@@ -374,17 +381,26 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             force=force,
         )
 
-    def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
+    def quality(
+        self,
+        X: Any,
+        *,
+        advise: bool = True,
+        sample_weight: Any = None,
+        random_state: Any = 0,
+    ) -> Quality:
         """Measure the quality of the embedding, and recommend the most promising improvement.
 
         Parameters
         ----------
         X : array-like of shape (n, d), file, or Dask collection
-            The fitted rows, or similar ones. Only a sample is read.
-        sample : int or None, default=None
-            Number of random rows among which neighborhoods are compared. ``None`` uses a tenth of
-            the rows, but at least 2,000 and at most 10,000; above 15 columns, it uses 10,000.
-            Measuring these takes less time than the fit.
+            The fitted rows, or similar ones. The neighborhoods of 500 of them are compared among
+            all of them, which takes about twice as long as `transform`.
+        advise : bool, default=True
+            Whether to look for a change that improves the embedding, which takes a few seconds:
+            each candidate is fitted to 3,000 of the rows.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weight of each row in the shares; rows of weight 0 do not count.
         random_state : None, int, RandomState or Generator, default=0
             Seed of the sample.
 
@@ -394,23 +410,62 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             Also available as the attribute `quality_`, until the next fit.
         """
         check_is_fitted(self)
-        if sample is not None:
-            sample = check_count("sample", sample, low=LEAST_SAMPLE)
-        source = self._opened(X)
-        n, d = source.shape
-        size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
-        rows = source.draw(size, as_generator(random_state))
-        order = np.argsort(rows)
-        # Restore the random order, because the first rows are the queries.
-        raw = source.take(rows[order])[np.argsort(order)]
-        mapped = self.model_.space(raw, rows)
-        points = mapped.toarray() if isinstance(mapped, csr_array) else mapped
-        n_threads = thread_count(self.n_jobs)
-        coordinates, far = extend(self.model_.extension, mapped, n_threads)
-        if far.any():
-            warn_of_far(int(far.sum()), size)
-        self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
+        source = weighted(self._opened(X), sample_weight)
+        self.quality_ = self._judged(source, advise, as_generator(random_state))
         return self.quality_
+
+    def _judged(
+        self,
+        source: Source,
+        advised: bool,
+        rng: np.random.Generator | None = None,
+        edges: Any = None,
+    ) -> Quality:
+        """Measure the quality on the rows of a source; see `quality`."""
+        from trigpoint._estimators.advice import advise
+
+        found = assess(
+            self.fitted_,
+            self.model_,
+            source,
+            rng=np.random.default_rng(0) if rng is None else rng,
+            n_threads=self.model_.threads(self.n_jobs),
+            edges=edges,
+            report=reporter(self.verbose),
+        )
+        return replace(found, advice=advise(self, found, source)) if advised else found
+
+    def point_quality(self, X: Any) -> PointQuality:
+        """Measure where the embedding is wrong: at each row, how well it preserves neighborhoods.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), file, or Dask collection
+            The fitted rows, or new ones.
+
+        Returns
+        -------
+        PointQuality
+            The arrays `preserved`, `torn` and `false_neighbors`, with one share for each row.
+
+        Examples
+        --------
+        The arrays are colors of a plot.
+
+        >>> import numpy as np
+        >>> import trigpoint as tp
+        >>> angles = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
+        >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> line = tp.LandmarkMap(1, landmarks=500).fit(circle)
+        >>> found = line.point_quality(circle)
+        >>> bool(found.torn.max() > 0.4)
+        True
+        """
+        check_is_fitted(self)
+        source, n_threads = self._opened(X), self.model_.threads(self.n_jobs)
+        judge = Judge(self.fitted_, self.model_.extension, n_threads)
+        shares = source.map(Judged(self.model_, judge), n_threads=n_threads)[0]
+        return PointQuality(*np.asarray(shares, dtype=np.float32).T)
 
     def _shown(self) -> Fit:
         """Return the fit as reports show it."""
@@ -426,6 +481,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             seconds=dict(self.stage_seconds_),
             n_threads=thread_count(self.n_jobs),
             progress=reporter(self.verbose),
+            measure=lambda source, edges: self._judged(source, True, edges=edges),
+            judge=lambda: Judge(self.fitted_, self.model_.extension, thread_count(self.n_jobs)),
         )
 
     @property

@@ -62,6 +62,11 @@ SMALL = {
     "embedding": [
         {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading"} for n in (1500, 3000)
     ],
+    "attainable": [
+        {"data": "digits", "n": 500, "n_components": count, "method": name}
+        for count in (1, 2)
+        for name in ("LandmarkMap", "Isomap")
+    ],
     "peers": [
         {"data": "digits", "n": 500, "method": name, "seed": seed}
         for name in ("LandmarkMap", "PCA", "random")
@@ -77,7 +82,7 @@ def test_groups_on_small_data(name, tmp_path):
     rows = [{**case, **module.run(case, Settings(quick=True))} for case in SMALL[name]]
     # A failed case has only the columns of the case, and no values elsewhere.
     nothing = dict.fromkeys(rows[-1]) | SMALL[name][-1] | {"error": "> 600 s"}
-    failed = [] if name == "samplers" else [nothing | {"method": "geosketch"}]
+    failed = [] if name in ("samplers", "attainable") else [nothing | {"method": "geosketch"}]
     if name in ("embedding", "peers"):
         failed[0]["method"] = "PHATE" if name == "embedding" else "openTSNE"
     page = Page(tmp_path, name, "Group")

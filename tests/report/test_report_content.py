@@ -86,9 +86,7 @@ def test_rows_beyond_those_that_are_kept_have_their_values(fitted, roll, monkeyp
     monkeypatch.setattr("trigpoint._report.sample._READ_BYTES", 24 * 1000)
     content = gathered(fitted, X)
     np.testing.assert_array_equal(values(content.columns[1]), X[:, 1])
-    assert content.quality.n_sampled == 700
-    (lost,) = content.derived
-    assert (~lost.is_missing).sum() == 700
+    assert [(~column.is_missing).sum() for column in content.derived] == [700] * 3
 
 
 def test_without_points_the_landmarks_are_shown(fitted):
@@ -147,7 +145,7 @@ def test_progress(roll):
     emb.verbose = lambda *progress: told.append(progress)
     gathered(emb, roll[0], sample=1000)
     assert list(dict.fromkeys(stage for stage, _, _ in told)) == ["sample", "quality"]
-    for stage, total in (("sample", 1000), ("quality", 1)):
+    for stage, total in (("sample", 1000), ("quality", len(roll[0]))):
         assert [(done, of) for name, done, of in told if name == stage][-1] == (total, total)
 
 
@@ -171,10 +169,15 @@ def test_columns_have_the_units_of_the_data(roll):
 def test_the_verdict_is_that_of_the_estimator(fitted, roll):
     X, _ = roll
     content = gathered(fitted, X)
-    assert content.quality.figures() == fitted.quality(X).figures()
-    lost = next(column for column in content.derived if column.name == "neighbors lost")
-    expected = content.quality.distortion_of(X, fitted.transform(X))
-    np.testing.assert_allclose(values(lost), expected, atol=1e-4)
+    expected = fitted.quality(X)
+    assert content.quality.lines() == expected.lines()
+    assert content.quality.remedy == expected.remedy
+    points = fitted.point_quality(X)
+    shares = [points.preserved, points.torn, points.false_neighbors]
+    names = ["neighbors preserved", "torn neighbors", "false neighbors"]
+    assert [column.name for column in content.derived] == names
+    for column, share in zip(content.derived, shares, strict=True):
+        np.testing.assert_allclose(values(column), share, atol=1e-4)
 
 
 def test_parameters_are_shown_as_they_were_used(roll):
@@ -208,7 +211,7 @@ def test_sparse_points(rng):
     shown = values(content.columns[0])
     column = int(content.columns[0].name.removeprefix("column "))
     np.testing.assert_array_equal(shown, X.toarray()[content.sample.rows, column])
-    assert content.quality.n_sampled == 300
+    assert content.quality.n_points == 400
 
 
 class Elements(HTMLParser):

@@ -22,7 +22,7 @@ from trigpoint._sources.opening import opened
 from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
-from trigpoint.metrics._preserved import principal_components
+from trigpoint.metrics._preserved import principal_axes
 
 # Methods for visualization. Diffusion maps are Laplacian eigenmaps with scaled axes.
 _COMPARED_METHODS: tuple[type[Embedding], ...] = (
@@ -144,7 +144,7 @@ def compare_methods(
     return Comparison(
         tuple(sorted(attempts, key=lambda attempt: -attempt.score)),
         failures,
-        agreement(ranks, principal_components(centered, n_components)),
+        agreement(ranks, centered @ principal_axes(centered, n_components)),
         rows[some],
         len(rows),
         n,

@@ -43,7 +43,7 @@ from trigpoint._sources import Source
 from trigpoint._spaces import PairDistances, Space
 
 # By default, all rows are laid out if there are at most this many rows and bytes.
-_MOST_ROWS = 400_000
+MOST_ROWS = 400_000
 _MOST_BYTES = 4 * 2**30
 # Bytes per row that a layout of all rows takes besides the rows.
 _LAYOUT_BYTES = 4000
@@ -214,7 +214,7 @@ class LandmarkMap(Embedding):
                     f"and this process may use {there / 2**30:.0f} GiB: choose landmarks=10_000",
                     "landmarks",
                 )
-        few = source.n <= _MOST_ROWS and source.n * rows_bytes <= _MOST_BYTES
+        few = source.n <= MOST_ROWS and source.n * rows_bytes <= _MOST_BYTES
         return ALL if asked or (self.landmarks is None and few) else self.landmarks
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:

@@ -26,7 +26,7 @@ from trigpoint._report.subject import Subject
 from trigpoint._report.things import Texts, Things, Tiles, make_tiles, read_things
 from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
-from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality
 from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
 
 # Default maximum number of points on a page, without and with texts, which people search.
@@ -122,7 +122,9 @@ def gather(
         texts = things.shown_texts(drawn.rows)
         colors = [color_column(name, one.take(drawn.rows)) for name, one in given.items()]
     edges = _judged_edges(subject, drawn)
-    quality = None if drawn is None else _measured(subject, drawn, edges)
+    quality = None
+    if source is not None and source.n >= LEAST_SAMPLE:
+        quality = subject.measure(source.matching(columns), edges)
     positions = _landmark_positions(subject, drawn)
     given_columns = _columns(subject, drawn, shown, names)
     return Content(
@@ -133,7 +135,7 @@ def gather(
         columns=given_columns,
         columns_left_out=left_out,
         first_columns=_first_columns(given_columns),
-        derived=_derived(drawn, quality),
+        derived=_derived(subject, drawn),
         colors=colors,
         tiles=_tiles(things, drawn, positions),
         addresses=None if drawn is None else things.shown_addresses(drawn.rows),
@@ -283,36 +285,17 @@ def _tiles(things: Things, sample: Sample | None, landmarks: np.ndarray) -> Tile
     return make_tiles(dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
 
 
-def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
-    """Measure the quality, if possible on the same points as the `quality` method."""
-    size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
-    size = min(size, len(sample.kept))
-    if size < LEAST_SAMPLE:
-        return None
-    subject.progress("quality", 0, 1)
-    part = np.random.default_rng(0).choice(len(sample.kept), size, replace=False)
-    quality = assess(
-        subject.fitted,
-        dense(sample.points[part]),
-        sample.coordinates[sample.kept[part]],
-        sample.rows[sample.kept[part]],
-        sample.n,
-        subject.n_threads,
-        edges=edges,
-    )
-    subject.progress("quality", 1, 1)
-    return quality
-
-
-def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
-    """Return the share of neighbors lost, for the points of which all columns are kept."""
-    if sample is None or quality is None:
+def _derived(subject: Subject, sample: Sample | None) -> list[Column]:
+    """Return where the embedding can be trusted, for the points of which all columns are kept."""
+    if sample is None:
         return []
-    lost = np.full(len(sample.rows), np.nan, dtype=np.float32)
+    judge = subject.judge()
+    shares = np.full((len(sample.rows), 3), np.nan, dtype=np.float32)
     for part in row_blocks(len(sample.kept), block_rows(8 * sample.points.shape[1])):
         kept = sample.kept[part]
-        lost[kept] = quality.distortion_of(dense(sample.points[part]), sample.coordinates[kept])
-    return [number_column("neighbors lost", lost)]
+        shares[kept] = judge(sample.points[part], sample.coordinates[kept])
+    names = ("neighbors preserved", "torn neighbors", "false neighbors")
+    return [number_column(name, shares[:, place]) for place, name in enumerate(names)]
 
 
 def _versions() -> dict[str, str]:

@@ -34,7 +34,7 @@ _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
 # Lines of the verdict that the page shows as bars or figures instead.
-_SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
+_SHOWN_ELSEWHERE = ("by the best known maps", "by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
 
@@ -227,12 +227,14 @@ def _verdict(quality: Quality) -> str:
     if quality.remedy:
         remedy = escape(quality.remedy)
         sentence = sentence.replace(remedy, f"<code>{remedy}</code>")
+    best = sum(quality.attainable) / 2
     bars = "".join(
-        f"<h3>Of the nearest {count:,}</h3>{_bar('kept', kept)}{_bar('by PCA', by_pca)}"
-        for count, kept, by_pca in (
-            (quality.n_neighbors, quality.neighbors_kept, quality.pca_kept),
-            (quality.n_wide, quality.neighbors_kept_wide, quality.pca_kept_wide),
-        )[: 1 + (quality.n_wide > quality.n_neighbors)]
+        [
+            f"<h3>Of the nearest {quality.n_neighbors}</h3>",
+            _bar("preserved", quality.preserved),
+            _bar("best known", best),
+            _bar("by PCA", quality.by_pca),
+        ]
     )
     shown = {name: line for name, line in quality.lines().items() if name not in _SHOWN_ELSEWHERE}
     return _filled(
@@ -253,7 +255,7 @@ def _grade(quality: Quality) -> str:
 
 
 def _bar(name: str, share: float) -> str:
-    kind = "" if name == "kept" else " class=other"
+    kind = "" if name == "preserved" else " class=other"
     return (
         f"<div{kind}><span>{name}</span><i><i style='width: {share:.1%}'></i></i>"
         f"<b>{share:.1%}</b></div>"

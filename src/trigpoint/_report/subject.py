@@ -1,5 +1,6 @@
 """The fitted embedding that a report describes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ class Subject:
     seconds: dict[str, float]  # Duration of each stage of the fit.
     n_threads: int
     progress: Report  # Callback that receives progress.
+    # Measures the quality on a source, given the classified edges of the graph, if any.
+    measure: Callable[[Source, Any], Any]
+    judge: Callable[[], Any]  # Prepares the comparison of the neighborhoods of single points.
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
         """Read rows, given in ascending order, as Euclidean coordinates."""

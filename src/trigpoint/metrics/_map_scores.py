@@ -233,7 +233,7 @@ class _Sums(NamedTuple):
 
 def _summed(X: np.ndarray, Y: np.ndarray, queries: np.ndarray, k: int, n_threads: int) -> _Sums:
     n = len(X)
-    spaces = [_Squares(points) for points in (X, Y)]
+    spaces = [Squares(points) for points in (X, Y)]
     shared, near, intruders, missing = np.zeros(n - 1), np.zeros(n - 1), 0.0, 0.0
     for group in row_blocks(len(queries), block_rows(8 * n, _GROUP_BYTES)):
         rows = queries[group]
@@ -313,7 +313,7 @@ def _area(curve: np.ndarray) -> float:
 # Distances ------------------------------------------------------------------------------------
 
 
-class _Squares:
+class Squares:
     """Squared distances from some rows to all rows."""
 
     def __init__(self, points: np.ndarray) -> None:

@@ -1,101 +1,194 @@
-"""Comparison of the neighborhoods of a sample in the data and in an embedding."""
+"""Comparison of the neighborhoods of some rows, among all rows, in the data and in embeddings."""
 
-from collections.abc import Callable
-from typing import Any
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import eigsh
-from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
+from trigpoint._neighbors.index import neighbor_index
+from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import Points
+from trigpoint._numerics.blocks import thread_map
 
 NEAREST = 10
-# Size of the wider neighborhoods, as a fraction of the points.
-WIDE = 0.01
 
-# Number of columns up to which distances from differences are as fast as from matrix products, and
-# more accurate.
-_FEW_COLUMNS = 32
+# Neighbors in one space that lie beyond this share of all points in the other count as torn apart,
+# or as false.
+FAR = 0.05
+# Far neighbors are farther than this many times as many points as are compared, in small data.
+_FAR_TIMES = 3
 
-# Squared distances below this, relative to the squared radius of the cloud, count as zero, because
-# coordinates of duplicates differ by rounding.
-_COINCIDE = 1e-12
+# Distances that differ by less, relative to their size, are equal, because the rounding of
+# differences must not break ties.
+ROUNDING = 1e-9
 
 # Number of rows to compute principal components from, as a minimum and per column.
-_PCA_ROWS = 2_000
+PCA_ROWS = 2_000
 _PCA_ROWS_PER_COLUMN = 2
 
-# Bytes of distances ranked at once.
-_BLOCK_BYTES = 2**22
+Space = Callable[[Points, int], np.ndarray]
 
 
-def compare_neighborhoods(
-    X: np.ndarray, Y: np.ndarray, n_queries: int, n_threads: int = 1
-) -> dict[str, Any]:
-    """Compare the neighborhoods of the first `n_queries` points of a sample in `X` and `Y`.
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The nearest distinct rows of q queries in one space, and how far they are in another.
 
-    The points `X` (r, d) are in random order, because ties go to earlier points, and `Y` (r, l) are
-    their coordinates in the embedding. The result has the names of the attributes of `Quality`.
-
-    Notes
-    -----
-    The rank of a neighbor is the number of nearer points. Every neighbor in `Y` that is not a
-    neighbor in `X` reduces trustworthiness by the excess of its rank in `X` over the size of the
-    neighborhood; continuity swaps `X` and `Y`. Both are 1 if all neighbors are preserved, and about
-    0.5 for a random embedding (Venna and Kaski, 2001). The local dimension is the maximum
-    likelihood estimate of Levina and Bickel (2004), with the mean taken over inverses.
+    Rows that are equal in the data count as one, and as none if they equal the query.
     """
-    r = len(X)
-    near = min(NEAREST, (r - 1) // 2)
-    wide = max(near, round(WIDE * r))
-    centered = X.astype(np.float64)
-    centered -= centered.mean(axis=0)
-    with one_blas_thread():
-        components = principal_components(centered, Y.shape[1])
-    spaces = [_squares_of(points) for points in (centered, Y.astype(np.float64), components)]
-    # Squared distances from queries to all points, kept to find the queries nearest to each point.
-    squares = np.empty((2, n_queries, r), dtype=np.float32)
 
-    def compare(part: slice) -> np.ndarray:
-        of_pca = spaces[2](part)
-        for space, own in zip(spaces[:2], squares, strict=True):
-            own[part] = space(part)
-        return _figures(squares[0, part], squares[1, part], of_pca, near, wide)
+    own: (
+        np.ndarray
+    )  # Distances (q, m) in the space of the search, ascending; inf if there are less.
+    other: np.ndarray  # Distances (q, m) of the same rows in the other space.
 
-    with one_blas_thread():
-        parts = row_blocks(n_queries, block_rows(8 * r, _BLOCK_BYTES))
-        figures = np.concatenate(list(thread_map(compare, parts, n_threads)))
-    distortion = _distortion(squares, n_threads)
-    kept, kept_wide, pca_kept, pca_kept_wide, intruders, missing, inverse = figures.T
-    worst = near * (2 * r - 3 * near - 1) / 2
+
+class _Search:
+    """Running search for the nearest distinct rows of queries in one of two spaces."""
+
+    def __init__(
+        self, queries: Sequence[np.ndarray], own: int, other: int, keys: np.ndarray, m: int
+    ) -> None:
+        self.queries, self.spaces, self.query_keys, self.m = queries, (own, other), keys, m
+        self.distances = np.full((2, len(keys), m), np.inf)
+        self.keys = np.zeros((len(keys), m), dtype=np.uint64)
+        self.lock = threading.Lock()
+
+    def add(self, points: Sequence[Points], keys: np.ndarray) -> None:
+        """Add distinct rows, given in all spaces, in the order of their keys."""
+        own, other = (points[space] for space in self.spaces)
+        queries, others = (self.queries[space] for space in self.spaces)
+        # The query itself may be among the rows.
+        found, rows = _nearest(own, queries, min(self.m + 1, own.shape[0]))
+        near = (found <= self.distances[0, :, -1:]) & (keys[rows] != self.query_keys[:, None])
+        q, place = near.nonzero()
+        if not len(q):
+            return
+        distances = np.full((2, *found.shape), np.inf)
+        distances[0, q, place] = found[near]
+        distances[1, q, place] = _distances(other, rows[near], others, q)
+        with self.lock:
+            distances = np.concatenate([self.distances, distances], axis=2)
+            keys = np.concatenate([self.keys, np.where(near, keys[rows], 0)], axis=1)
+            # Ties are in the order of the keys, which is random and the same for any storage.
+            order = np.lexsort((keys, distances[0]), axis=-1)
+            keys = np.take_along_axis(keys, order, axis=1)
+            distances = np.take_along_axis(distances, order[None], axis=2)
+            distances[:, :, 1:][:, keys[:, 1:] == keys[:, :-1]] = np.inf
+            order = np.argsort(distances[0], axis=1, kind="stable")[:, : self.m]
+            self.keys = np.take_along_axis(keys, order, axis=1)
+            self.distances = np.take_along_axis(distances, order[None], axis=2)
+
+
+def search_all(
+    parts: Iterable[tuple[int, Points]],
+    queries: Points,
+    spaces: Sequence[Space],
+    pairs: Sequence[tuple[int, int]],
+    m: int,
+    n_threads: int,
+) -> list[Neighbors]:
+    """Search the `m` nearest distinct rows of queries among all rows, in several spaces.
+
+    `parts` are (number of the first row, Euclidean rows). Each of `spaces` maps such rows to its
+    own points; number 0 of a pair stands for the Euclidean rows themselves. For each pair (own,
+    other) of `pairs`, neighbors in one space are returned with their distances in the other.
+    """
+    mapped = [_dense(queries), *(space(queries, 0) for space in spaces)]
+    keys = row_keys(queries)
+    searches = [_Search(mapped, own, other, keys, m) for own, other in pairs]
+
+    def add(part: tuple[int, Points]) -> None:
+        first, points = part
+        keys, rows = np.unique(row_keys(points), return_index=True)
+        points_in = [points[rows], *(space(points, first)[rows] for space in spaces)]
+        for search in searches:
+            search.add(points_in, keys)
+
+    for _ in thread_map(add, parts, n_threads):
+        pass
+    return [Neighbors(*search.distances) for search in searches]
+
+
+def row_keys(points: Points) -> np.ndarray:
+    """Return 64-bit hashes (n,) of rows; equal rows have equal hashes."""
+    from trigpoint._kernels.hashing import hash_rows
+
+    if isinstance(points, csr_array):
+        ends = points.indptr
+        rows = (slice(*ends[row : row + 2]) for row in range(points.shape[0]))
+        texts = (points.indices[row].tobytes() + points.data[row].tobytes() for row in rows)
+        digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+        return np.frombuffer(digests, dtype=np.uint64)
+    keys = np.empty(len(points), dtype=np.uint64)
+    hash_rows(np.ascontiguousarray(points).view(f"u{points.itemsize}"), keys)
+    return keys
+
+
+def preserved_shares(in_x: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Return the share (q,) of neighbors elsewhere that lie within the radius of a neighborhood.
+
+    `in_x` (q, m) are distances, in the data, of neighbors in the embedding, and `radii` (q,) are
+    the distances of the m-th neighbor in the data. All rows at this distance are neighbors.
+    """
+    shares: np.ndarray = (in_x <= radii[:, None] * (1 + ROUNDING)).mean(axis=1)
+    return shares
+
+
+def far_shares(distances: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Return the share (q,) of neighbors elsewhere that lie beyond a radius."""
+    shares: np.ndarray = (distances > radii[:, None] * (1 + ROUNDING)).mean(axis=1)
+    return shares
+
+
+def far_radii(distances: np.ndarray, m: int, n: int) -> np.ndarray:
+    """Return the radii (q,) beyond which neighbors are far, from distances (q, s) to a sample."""
+    share = min(max(FAR, _FAR_TIMES * m / n), 0.5)
+    # A query is at distance 0 from itself, which does not matter in a sample of this size.
+    radii: np.ndarray = np.quantile(distances, share, axis=1, method="higher")
+    return radii
+
+
+def chance_level(distances: np.ndarray, radii: np.ndarray) -> float:
+    """Return the share of neighbors that a random embedding preserves.
+
+    `distances` (q, s) are those from queries to a sample of the rows. Where rows are tied, there
+    are more than m neighbors within the distance of the m-th one.
+    """
+    others = distances > 0
+    near = others & (distances <= radii[:, None] * (1 + ROUNDING))
+    counts = others.sum(axis=1)
+    return float(near.sum() / counts.sum()) if counts.any() else 1.0
+
+
+def local_dimension(distances: np.ndarray) -> float:
+    """Estimate the local dimension from distances (q, m) to the nearest rows; NaN if unknown.
+
+    This is the maximum likelihood estimate of Levina and Bickel (2004), with the mean taken over
+    inverses.
+    """
+    inverse = np.log(distances[:, -1:] / distances[:, :-1]).mean(axis=1)
     inverse = inverse[np.isfinite(inverse)]
-    return {
-        "n_neighbors": near,
-        "n_wide": wide,
-        "neighbors_kept": float(kept.mean()),
-        "neighbors_kept_wide": float(kept_wide.mean()),
-        "pca_kept": float(pca_kept.mean()),
-        "pca_kept_wide": float(pca_kept_wide.mean()),
-        "trustworthiness": float(1 - intruders.mean() / worst),
-        "continuity": float(1 - missing.mean() / worst),
-        "dimension": float(1 / inverse.mean()) if inverse.sum() > 0 else float("nan"),
-        "distortion": distortion,
-    }
+    return float(1 / inverse.mean()) if inverse.sum() > 0 else float("nan")
 
 
-def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:
-    """Project centered points onto their leading principal axes, at most all of them."""
+def principal_axes(X: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the leading principal axes (d, l) of centered points, at most all of them."""
     r, d = X.shape
     if n_components >= d:
-        return X
-    some = X[: max(_PCA_ROWS, _PCA_ROWS_PER_COLUMN * d)] if d <= r else X[:_PCA_ROWS]
+        return np.eye(d)
+    some = X[: max(PCA_ROWS, _PCA_ROWS_PER_COLUMN * d)] if d <= r else X[:PCA_ROWS]
     if d <= len(some):
-        return X @ _leading_eigenvectors(some.T @ some, n_components)[1]
+        return _leading_eigenvectors(some.T @ some, n_components)[1]
     # With fewer rows than columns, the axes are linear combinations of the rows.
     values, vectors = _leading_eigenvectors(some @ some.T, min(n_components, len(some) - 1))
     usable = values > len(some) * np.finfo(np.float64).eps * values.max()
-    return X @ (some.T @ (vectors[:, usable] / np.sqrt(values[usable])))
+    axes: np.ndarray = some.T @ (vectors[:, usable] / np.sqrt(values[usable]))
+    return axes
 
 
 def _leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,99 +198,19 @@ def _leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, n
     return eigsh(matrix, count, which="LA", v0=np.ones(size))
 
 
-def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
-    """Return a function that computes squared distances (b, r) from a slice of points to all.
-
-    The distance from a point to itself is infinite, so that no point is its own neighbor.
-    """
-    centered = points - points.mean(axis=0)
-    norms = np.einsum("ij,ij->i", centered, centered)
-    # Dividing by the median norm keeps squares within the range of float32.
-    unit = float(np.median(norms)) or 1.0
-
-    def squares(part: slice) -> np.ndarray:
-        if points.shape[1] <= _FEW_COLUMNS:
-            found = cdist(points[part], points, "sqeuclidean")
-        else:
-            found = norms[part, None] + norms - 2 * (centered[part] @ centered.T)
-        found /= unit
-        found[found <= _COINCIDE] = 0
-        own = np.arange(part.start, part.stop)
-        found[own - part.start, own] = np.inf
-        return found.astype(np.float32)
-
-    return squares
+def _nearest(points: Points, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(points, csr_array):
+        return neighbor_index(points, m, len(queries)).query(queries, m)
+    return nearest(points, queries, m, 1)
 
 
-def _figures(
-    in_x: np.ndarray, in_y: np.ndarray, in_pca: np.ndarray, near: int, wide: int
+def _distances(
+    points: Points, rows: np.ndarray, queries: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Compute the measures (b, 7) of some queries from their squared distances (b, r)."""
-    most = max(near, wide)
-    of_x, of_y, of_pca = (ranked_neighbors(squares, most) for squares in (in_x, in_y, in_pca))
-    shares = [
-        shared(of_x[:, :m], other[:, :m], in_x.shape[1]).mean(axis=1)
-        for other in (of_y, of_pca)
-        for m in (near, wide)
-    ]
-    intruders = _excess(of_y[:, :near], of_x[:, :near], in_x)
-    missing = _excess(of_x[:, :near], of_y[:, :near], in_y)
-    distances = np.take_along_axis(in_x, of_x[:, :near], axis=1)
-    return np.column_stack([*shares, intruders, missing, _inverse_dimension(distances)])
+    """Return the distances (f,) from points in some rows to the queries with some numbers."""
+    apart = _dense(points[rows]).astype(np.float64) - queries[numbers]
+    return np.sqrt(np.einsum("ij,ij->i", apart, apart))
 
 
-def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
-    """Return the columns (b, m) of the smallest entries of each row; ties go to lower columns."""
-    farthest = np.partition(squares, m - 1, axis=1)[:, m - 1 : m]
-    near = squares <= farthest
-    # Ties for the last rank go to lower columns.
-    for q in np.flatnonzero(np.count_nonzero(near, axis=1) > m):
-        near[q] = False
-        near[q, np.argsort(squares[q], kind="stable")[:m]] = True
-    found = near.nonzero()[1].reshape(len(squares), m)
-    order = np.take_along_axis(squares, found, axis=1).argsort(axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1)
-
-
-def shared(some: np.ndarray, others: np.ndarray, width: int) -> np.ndarray:
-    """Return a mask of the entries of `others` (b, m) that occur in the same row of `some`.
-
-    All entries are below `width`.
-    """
-    marked = np.zeros((len(some), width), dtype=bool)
-    np.put_along_axis(marked, some, True, axis=1)
-    return np.take_along_axis(marked, others, axis=1)
-
-
-def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Sum the excess of the ranks of claimed neighbors over the neighborhood size."""
-    m = true.shape[1]
-    total = np.zeros(len(true))
-    for q, place in np.argwhere(~shared(true, claimed, squares.shape[1])):
-        nearer = np.count_nonzero(squares[q] < squares[q, claimed[q, place]])
-        total[q] += max(0, nearer + 1 - m)
-    return total
-
-
-def _inverse_dimension(squares: np.ndarray) -> np.ndarray:
-    """Estimate the inverse local dimension (b,) from ascending squares; NaN if the first is 0."""
-    squares = np.where(squares[:, :1] > 0, squares, np.nan).astype(np.float64)
-    # Halve, because these are logarithms of ratios of squared distances.
-    return np.asarray(np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2)
-
-
-def _distortion(squares: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the fraction of its nearest queries that each point loses, from squares (2, q, r)."""
-    n_queries, r = squares.shape[1:]
-    m = min(NEAREST, n_queries - 1)
-    lost = np.empty(r, dtype=np.float32)
-
-    def lose(part: slice) -> None:
-        of_x, of_y = (
-            ranked_neighbors(np.ascontiguousarray(space[:, part].T), m) for space in squares
-        )
-        lost[part] = 1 - shared(of_x, of_y, n_queries).mean(axis=1)
-
-    for _ in thread_map(lose, row_blocks(r, block_rows(8 * n_queries, _BLOCK_BYTES)), n_threads):
-        pass
-    return lost
+def _dense(points: Points) -> np.ndarray:
+    return points.toarray() if isinstance(points, csr_array) else points

@@ -1,18 +1,33 @@
 """Quality of an embedding: all measures in one record."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Fit
 from trigpoint._common.words import counted, html_table
-from trigpoint._neighbors.index import TREE_MAX_DIMENSION
-from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import Points
+from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_blocks, silent
 from trigpoint._spectrum import regression_residual
-from trigpoint.metrics._checks import as_matrix, check_same_length
-from trigpoint.metrics._preserved import NEAREST, compare_neighborhoods, shared
+from trigpoint.metrics._map_scores import Squares
+from trigpoint.metrics._pointwise import Judge
+from trigpoint.metrics._preserved import (
+    NEAREST,
+    PCA_ROWS,
+    Neighbors,
+    chance_level,
+    far_radii,
+    far_shares,
+    local_dimension,
+    preserved_shares,
+    principal_axes,
+    row_keys,
+    search_all,
+)
 from trigpoint.metrics._suspects import (
     SHORTCUT,
     JudgedEdges,
@@ -20,23 +35,34 @@ from trigpoint.metrics._suspects import (
     judge_edges,
     with_covariances,
 )
-from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
+from trigpoint.metrics._verdict import Advice, attainable, grade_of, is_manifold, verdict_on
 
-# Share of points in the sample, and its minimum and maximum size, chosen so that measuring takes
-# less time than fitting. With many columns, fitting takes longer, and a fair comparison of
-# neighborhoods needs more points.
-_SHARE = 0.1
-_FEWEST, _MOST = 2_000, 10_000
+# Number of rows whose neighborhoods are compared, which gives shares to about two percentage
+# points; and maximum bytes of the sample, which they are part of.
+QUERIES = 500
 _SAMPLE_BYTES = 2**27
-_QUERIES = 500
 # Neighborhoods of fewer points are meaningless.
 LEAST_SAMPLE = 5
+
+# Maximum bytes of rows to search neighbors among at once, and maximum number of these rows.
+_PART_BYTES, _PART_ROWS = 2**24, 2**16
+
+# Half the width of a confidence interval of 95 %, in standard errors.
+_WIDTH = 1.96
+
+# Number of rows to which distances from all queries are measured.
+_MEASURED = 1_000
+# Number of these rows whose distances are compared, which is enough for two digits.
+_COMPARED = 50
 
 # A coordinate is redundant if earlier ones leave at most this share of its standard deviation
 # unexplained. On Swiss rolls, the share is 0.01 to 0.15 for redundant coordinates, and more than
 # 0.5 for others.
 _UNEXPLAINED = 0.3
 _REGRESSION_POINTS = 1_500
+# Rows with a coordinate that is farther from the median than this many times the distance of most
+# of them would hide how the others vary.
+_OUTLYING = 10.0
 # With more coordinates, neighbors are too far apart for a local regression.
 _MOST_COORDINATES = 10
 
@@ -45,39 +71,53 @@ _MOST_COORDINATES = 10
 class Quality:
     """Quality of an embedding, as returned by the `quality` method of every estimator.
 
-    Neighborhoods are compared within a sample: the nearest 10 of 10,000 sampled points span a
-    region that holds a thousandth of all points.
+    Neighborhoods of a sample of the rows are compared among all rows, so shares are estimates for
+    all rows.
 
     Attributes
     ----------
     grade : {"excellent", "good", "fair", "poor"}
-        Grade of the share of neighbors preserved, relative to what can be expected; see Notes.
-    verdict : str
-        One sentence with the grade and the change most likely to improve the embedding.
+        Grade of the share of neighbors preserved, relative to what can be attained; see Notes.
     remedy : str
-        The change most likely to help, with the exact parameter; empty if there is none.
+        The change most likely to help, with the exact parameters; empty if none was found.
+    verdict : str
+        Sentences with the grade, its reasons, and the change most likely to improve the embedding.
     method : str
         Name of the estimator.
     unhelpful : frozenset of str
-        Estimators and parameters that the verdict must not recommend, such as the estimator itself.
+        Estimators and parameters that must not be recommended, such as the estimator itself.
     parameters : dict
         Parameters of the fit.
     n_points, n_features, n_components, n_landmarks : int
-    n_sampled, n_queries : int
-        Number of points in the sample, and of neighborhoods compared.
-    n_neighbors, n_wide : int
-        Sizes of the neighborhoods: 10, and 1% of the sample if that is more; fewer in samples of
-        up to 20 points.
-    neighbors_kept, neighbors_kept_wide : float
-        Share of the nearest `n_neighbors`, or `n_wide`, points that are also among the nearest in
-        the embedding.
-    pca_kept, pca_kept_wide : float
-        The same for PCA with as many components, on the same points.
-    trustworthiness, continuity : float
-        Measured on the smaller neighborhoods: 1 if no false neighbors appear and no true ones are
-        lost, about 0.5 for a random embedding. `trustworthiness` is defined as in scikit-learn.
+    n_queries : int
+        Number of rows whose neighborhoods were compared.
+    n_neighbors : int
+        Size of the neighborhoods: 10, or less for few points.
+    preserved : float
+        Share of a row's nearest neighbors in the embedding that are among its nearest neighbors in
+        the data, on average over the rows. Equal rows count as one neighbor.
+    interval : (float, float)
+        Confidence interval of `preserved`, with 95 % confidence.
+    by_pca : float
+        The same share for principal components of the same number.
+    chance : float
+        The same share for an embedding in which rows are exchanged at random.
+    torn : float
+        Share of the nearest neighbors in the data that are far apart in the embedding: farther than
+        the nearest 5 % of all points.
+    false_neighbors : float
+        Share of the nearest neighbors in the embedding that are far apart in the data.
+    tears : float or None
+        Share of landmarks through which a tear runs: at least 30 % of the landmarks around them are
+        far apart in the embedding. ``None`` if the data has more local dimensions than the
+        embedding has coordinates, since such data cannot be embedded without tears.
+    distance_correlation : float
+        Rank correlation of the distances between random pairs of rows in the data and in the
+        embedding.
     dimension : float
-        Local dimension of the points, estimated from distances to the ten nearest sampled points.
+        Local dimension of the data, estimated from distances to the nearest rows; NaN if unknown.
+    attainable : (float, float)
+        Range in which the shares of the best known embeddings of such data lie.
     redundant : tuple of int
         Coordinates, counted from 1, that are functions of earlier ones.
     pieces : int or None
@@ -86,34 +126,29 @@ class Quality:
     n_edges, shortcuts : int or None
         Number of edges in the graph, and of suspected shortcuts; the latter is ``None`` if the
         graph links all pairs.
-    smoothed : bool
-        Whether the extension smooths by averaging over all landmarks.
-    rows : int64 ndarray of shape (n_sampled,)
-        Rows of the sampled points. Neighborhoods of the first `n_queries` were compared.
-    distortion : float32 ndarray of shape (n_sampled,)
-        For each sampled point, the share of its nearest 10 queries that are not among its nearest
-        in the embedding: 0 means no distortion, 1 that the embedding is torn or folded there.
-    queries, embedded_queries : ndarray of shape (n_queries, n_features or n_components)
-        Points whose neighborhoods were compared, and their coordinates, for `distortion_of`.
+    advice : Advice or None
+        The change most likely to help, with its gain and its price.
     metric_kept : float
         Share of the nearest neighbors by the metric that are nearest by the Euclidean rows, among
         which all other measures compare neighbors. It is 1 if the map to these rows is exact.
+    rows : int64 ndarray of shape (n_queries,)
+        Rows whose neighborhoods were compared.
 
     Notes
     -----
-    The grade compares the neighbors preserved with what can be expected of this many coordinates.
-    The module `trigpoint.metrics._verdict` defines the thresholds and explains their choice.
+    The grade divides `preserved`, corrected for chance, by the share that the best known embeddings
+    preserve for data of this local dimension and size and this number of coordinates. The module
+    `trigpoint.metrics._verdict` defines this reference, the thresholds, and what rules out the
+    grade "excellent".
 
     Examples
     --------
     >>> import trigpoint as tp
     >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
-    >>> tp.LaplacianEigenmaps(random_state=0).fit(X).quality(X).grade
-    'good'
     >>> tp.Isomap(random_state=0).fit(X).quality(X).grade
     'excellent'
     >>> tp.KernelPCA(random_state=0).fit(X).quality(X).grade
-    'fair'
+    'poor'
     """
 
     method: str
@@ -123,27 +158,29 @@ class Quality:
     n_features: int
     n_components: int
     n_landmarks: int
-    n_sampled: int
     n_queries: int
     n_neighbors: int
-    n_wide: int
-    neighbors_kept: float
-    neighbors_kept_wide: float
-    pca_kept: float
-    pca_kept_wide: float
-    trustworthiness: float
-    continuity: float
+    preserved: float
+    interval: tuple[float, float]
+    by_pca: float
+    chance: float
+    torn: float
+    false_neighbors: float
+    tears: float | None
+    distance_correlation: float
     dimension: float
     redundant: tuple[int, ...]
     pieces: int | None
     n_edges: int | None
     shortcuts: int | None
-    smoothed: bool
     rows: np.ndarray
-    distortion: np.ndarray
-    queries: np.ndarray
-    embedded_queries: np.ndarray
     metric_kept: float = 1.0
+    advice: Advice | None = None
+
+    @property
+    def attainable(self) -> tuple[float, float]:
+        """Range of the shares that the best known embeddings of such data preserve."""
+        return attainable(self)
 
     @property
     def grade(self) -> str:
@@ -152,58 +189,27 @@ class Quality:
 
     @property
     def remedy(self) -> str:
-        """Change most likely to help; empty if there is none."""
-        return remedy_for(self)
+        """Change most likely to help; empty if none was found."""
+        return "" if self.advice is None else self.advice.change
 
     @property
     def verdict(self) -> str:
-        """One-sentence summary of the quality."""
+        """Summary of the quality in a few sentences."""
         return verdict_on(self)
-
-    def distortion_of(self, X: Any, embedding: Any) -> np.ndarray:
-        """Compute the distortion of any points, for example to color a plot of all points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        embedding : array-like of shape (n, l)
-            Coordinates of the points, as returned by `transform`.
-
-        Returns
-        -------
-        float32 ndarray of shape (n,)
-            For each point, the share of its nearest 10 queries that are not its nearest in the
-            embedding. Queries count as their own neighbors.
-        """
-        X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
-        check_same_length("X", X, "embedding", Y)
-        for name, points, queries in (
-            ("X", X, self.queries),
-            ("embedding", Y, self.embedded_queries),
-        ):
-            if points.shape[1] != queries.shape[1]:
-                raise ParameterValueError(
-                    f"{name} has {points.shape[1]} columns, but the sample had "
-                    f"{queries.shape[1]}: pass points of the same kind and their coordinates",
-                    name,
-                )
-        m = min(NEAREST, self.n_queries)
-        of_x, of_y = nearest(self.queries, X, m)[1], nearest(self.embedded_queries, Y, m)[1]
-        return (1 - shared(of_x, of_y, self.n_queries).mean(axis=1)).astype(np.float32)
 
     def lines(self) -> dict[str, str]:
         """Return the measures as text, by name."""
-        near, wide = self.n_neighbors, self.n_wide
-        kept, by_pca = f"{self.neighbors_kept:.1%} of the nearest {near}", f"{self.pca_kept:.1%}"
-        if wide > near:
-            kept += f", {self.neighbors_kept_wide:.1%} of the nearest {wide}"
-            by_pca += f" and {self.pca_kept_wide:.1%}"
+        (low, high), (worse, better) = self.interval, self.attainable
         lines = {
-            "neighbors kept": kept,
-            "kept by PCA": by_pca,
-            "trustworthiness": f"{self.trustworthiness:.3f}",
-            "continuity": f"{self.continuity:.3f}",
-            "local dimension": "unknown: most points coincide"
+            "neighbors preserved": f"{self.preserved:.1%} of the nearest {self.n_neighbors} "
+            f"({low:.1%} to {high:.1%})",
+            "by the best known maps": f"{worse:.0%} to {better:.0%}",
+            "by PCA": f"{self.by_pca:.1%}",
+            "torn neighbors": f"{self.torn:.1%}",
+            "false neighbors": f"{self.false_neighbors:.1%}",
+            **({} if self.tears is None else {"landmarks at tears": f"{self.tears:.1%}"}),
+            "correlation of distances": f"{self.distance_correlation:.2f}",
+            "local dimension": "unknown: most points coincide or are equally far apart"
             if np.isnan(self.dimension)
             else f"{self.dimension:.1f}",
             "redundant coordinates": ", ".join(map(str, self.redundant)) or "none",
@@ -214,22 +220,22 @@ class Quality:
             lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
         if self.shortcuts is not None:
             lines["suspected shortcuts"] = f"{self.shortcuts:,} of {self.n_edges:,} edges"
-        sampled = f"{self.n_sampled:,} of " if self.n_sampled < self.n_points else ""
-        lines["measured on"] = (
-            f"{sampled}{counted(self.n_points, 'point')}, {self.n_queries:,} neighborhoods"
-        )
+        neighborhoods = f"{self.n_queries:,} neighborhoods"
+        lines["measured on"] = f"{neighborhoods} among {counted(self.n_points, 'point')}"
         return lines
 
     def figures(self) -> dict[str, Any]:
         """Return the measures as numbers, by name, and the verdict."""
         names = [field.name for field in fields(self)]
         # Omit arrays and facts about the fit.
-        left_out = {"parameters", "unhelpful", "rows", "distortion", "queries", "embedded_queries"}
-        words = {"grade": self.grade, "verdict": self.verdict, "remedy": self.remedy}
+        left_out = {"parameters", "unhelpful", "rows", "advice"}
+        names_of = ("grade", "verdict", "remedy", "attainable")
+        words = {name: getattr(self, name) for name in names_of}
         numbers = {name: getattr(self, name) for name in names if name not in left_out}
         if np.isnan(self.dimension):
             numbers["dimension"] = None
-        return words | numbers
+        advice = None if self.advice is None else self.advice._asdict()
+        return words | numbers | {"advice": advice}
 
     def __repr__(self) -> str:
         lines = self.lines()
@@ -241,68 +247,155 @@ class Quality:
         return html_table(self.verdict, self.lines())
 
 
-def sample_size(n: int, d: int, itemsize: int) -> int:
-    """Return the size of the sample on which to measure an embedding of `n` points, `d` columns.
-
-    This is a tenth of the points, within bounds, in few dimensions, and the maximum in many.
-    """
-    wanted = max(_FEWEST, int(_SHARE * n)) if d <= TREE_MAX_DIMENSION else _MOST
-    affordable = max(_FEWEST, _SAMPLE_BYTES // (d * itemsize))
-    return min(n, wanted, _MOST, affordable)
-
-
 def assess(
     fitted: Fit,
-    X: np.ndarray,
-    Y: np.ndarray,
-    rows: np.ndarray,
-    n_points: int,
-    n_threads: int = 1,
+    model: Any,
+    source: Any,
     *,
+    rng: np.random.Generator,
+    n_threads: int = 1,
     edges: JudgedEdges | None = None,
+    report: Report = silent,
 ) -> Quality:
-    """Measure the quality of an embedding on a sample of points in random order.
+    """Measure the quality of an embedding on the rows of a source, in two passes.
 
-    The sampled points `X` (r, d) have coordinates `Y` (r, l) and row numbers `rows` (r,) among
-    `n_points`. `edges` are those of the landmark graph, if already classified.
+    `model` maps rows to coordinates, and `edges` are those of the landmark graph, if already
+    classified. With weights, rows are sampled accordingly, and rows of weight 0 do not count.
     """
-    if len(X) < LEAST_SAMPLE:
+    n = source.n
+    if n < LEAST_SAMPLE:
         raise ParameterValueError(
-            f"sample={len(X)} points are too few to compare neighborhoods: pass at least "
-            f"{LEAST_SAMPLE}",
-            "sample",
+            f"X has {n} points, too few to compare neighborhoods: pass at least {LEAST_SAMPLE}", "X"
         )
-    n_queries = min(_QUERIES, len(X))
+    width = model.space.width(source.columns.count)
+    size = max(QUERIES, min(PCA_ROWS, _SAMPLE_BYTES // (8 * width)))
+    weights = source.weights
+    if weights is None:
+        rows = source.draw(size, rng)
+    else:
+        rows = rng.choice(n, min(n, size), p=weights / weights.sum())
+    n_queries = min(QUERIES, len(rows))
+    # The first rows in random order are the queries.
+    read, places = np.unique(rows, return_inverse=True)
+    points = model.space(source.take(read), read)
+    queries = points[places[:n_queries]]
+    d = points.shape[1]
+    sample = _dense(points)[places.ravel()].astype(np.float64)
+    with one_blas_thread():
+        axes = principal_axes(sample - sample.mean(axis=0), model.n_components)
+
+    def embed(part: Points, first: int = 0) -> np.ndarray:
+        steps = row_blocks(part.shape[0], model.step)
+        coordinates = np.concatenate([model.extension(part[step])[0] for step in steps])
+        return coordinates.astype(model.columns.dtype, copy=False)
+
+    def project(part: Points, first: int = 0) -> np.ndarray:
+        projected: np.ndarray = part @ axes
+        return projected
+
+    def parts() -> Iterator[tuple[int, Points]]:
+        for first, block in source.blocks():
+            bytes_each = 8 * d if isinstance(block, np.ndarray) else _stored_bytes(block)
+            for part in row_blocks(
+                block.shape[0], min(block_rows(bytes_each, _PART_BYTES), _PART_ROWS)
+            ):
+                rows_of_part = block[part]
+                kept = np.ones(rows_of_part.shape[0], dtype=bool)
+                if weights is not None:
+                    kept = weights[first + part.start : first + part.stop] > 0
+                if model.columns.missing == "drop":
+                    kept &= ~np.isnan(_dense(rows_of_part)).any(axis=1)
+                if kept.any():
+                    numbers = first + part.start + np.flatnonzero(kept)
+                    yield first + part.start, model.space(rows_of_part[kept], numbers)
+            report("quality", first + block.shape[0], n)
+
+    m = min(NEAREST, (n - 1) // 2)
+    pairs = ((0, 1), (1, 0), (2, 0))
+    in_x, in_y, in_pca = search_all(parts(), queries, (embed, project), pairs, m, n_threads)
+    m = _usable(in_x)
+    radii = in_x.own[:, m - 1]
+    coordinates = embed(points)[places.ravel()]
+    wide = [
+        np.sqrt(Squares(some[:_MEASURED])(np.arange(n_queries), n_threads))
+        for some in (sample, coordinates)
+    ]
+    shares = preserved_shares(in_y.other[:, :m], radii)
+    error = _WIDTH * np.sqrt((shares.var() + 1 / n_queries) / n_queries * (1 - n_queries / n))
+    preserved = float(shares.mean())
+    dimension = min(local_dimension(in_x.own[:, :m]), float(d))
+    tears = None
+    if is_manifold(dimension, model.n_components):
+        tears = Judge(fitted, model.extension, n_threads).tears()
     graph = fitted.graph
     every_pair = graph is not None and is_complete(graph)
     if graph is not None and edges is None and not every_pair:
-        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads))
+        edges = judge_edges(graph, with_covariances(fitted.landmarks, sample, n_threads))
     return Quality(
         method=fitted.method,
         unhelpful=fitted.unhelpful,
         parameters=fitted.parameters,
-        n_points=n_points,
-        n_features=X.shape[1],
-        n_components=Y.shape[1],
+        n_points=n,
+        n_features=d,
+        n_components=model.n_components,
         n_landmarks=len(fitted.landmarks.points),
-        n_sampled=len(X),
         n_queries=n_queries,
-        **compare_neighborhoods(X, Y, n_queries, n_threads),
-        redundant=redundant_coordinates(Y),
+        n_neighbors=m,
+        preserved=preserved,
+        interval=(max(0.0, preserved - error), min(1.0, preserved + error)),
+        by_pca=float(preserved_shares(in_pca.other[:, :m], radii).mean()),
+        chance=chance_level(wide[0], radii),
+        torn=float(far_shares(in_x.other[:, :m], far_radii(wide[1], m, n)).mean()),
+        false_neighbors=float(far_shares(in_y.other[:, :m], far_radii(wide[0], m, n)).mean()),
+        tears=tears,
+        distance_correlation=_rank_correlation(*wide),
+        dimension=dimension,
+        redundant=redundant_coordinates(
+            coordinates[np.unique(row_keys(sample), return_index=True)[1]]
+        ),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
         shortcuts=None if edges is None or every_pair else edges.count(SHORTCUT),
-        smoothed=fitted.extended_by == "all",
-        rows=rows,
-        queries=X[:n_queries].copy(),
-        embedded_queries=Y[:n_queries].copy(),
+        rows=rows[:n_queries],
         metric_kept=fitted.metric_kept,
     )
+
+
+def _rank_correlation(distances: np.ndarray, others: np.ndarray) -> float:
+    """Return the rank correlation of distances (q, s), in a few columns; 0 if one is constant."""
+    from scipy.stats import rankdata
+
+    ranks = np.stack([rankdata(some[:, -_COMPARED:]) for some in (distances, others)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    spread = float(np.sqrt(np.prod(np.square(ranks).sum(axis=1))))
+    return float(ranks[0] @ ranks[1] / spread) if spread > 0 else 0.0
+
+
+def _usable(found: Neighbors) -> int:
+    """Return the size of neighborhoods: less if there are few distinct rows."""
+    count = int(np.isfinite(found.own).sum(axis=1).min())
+    if count == 0:
+        raise ParameterValueError(
+            "all rows of X coincide, so they have no neighborhoods to compare: check how the data "
+            "was prepared",
+            "X",
+        )
+    return count if count == found.own.shape[1] else max(1, count // 2)
+
+
+def _stored_bytes(block: csr_array) -> int:
+    return max(1, 16 * block.nnz // block.shape[0])
+
+
+def _dense(points: Points) -> np.ndarray:
+    return points.toarray() if isinstance(points, csr_array) else points
 
 
 def redundant_coordinates(Y: np.ndarray) -> tuple[int, ...]:
     """Return the columns, counted from 1, that local regression predicts from earlier columns."""
     some = Y[:_REGRESSION_POINTS, :_MOST_COORDINATES].astype(np.float64)
+    away = np.abs(some - np.median(some, axis=0))
+    some = some[(away <= _OUTLYING * np.quantile(away, 0.9, axis=0)).all(axis=1)]
     spread = some.std(axis=0)
     varies = spread > 1e-9 * np.abs(some).max(initial=0.0)
     some = some / np.where(varies, spread, 1.0)
