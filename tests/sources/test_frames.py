@@ -1,5 +1,6 @@
 """Data frames and annotated data as input and output."""
 
+import sys
 from types import SimpleNamespace
 
 import formats
@@ -12,6 +13,7 @@ import xarray as xr
 from sklearn.base import clone
 
 import trigpoint as tp
+from trigpoint._cli import cli
 
 NAMES = ["c0", "c1", "c2"]
 
@@ -165,3 +167,40 @@ def test_diffusion_maps_as_scanpy_stores_them(X):
     np.testing.assert_array_equal(eigenvalues, [1, *emb.eigenvalues_])
     found = np.abs(np.corrcoef(basis[:, 1:].T, emb.transform(adata).T))
     np.testing.assert_allclose(np.diag(found[:4, 4:]), 1, rtol=1e-5)
+
+
+def test_old_files_and_subsamples_go_through_anndata(X, tmp_path, monkeypatch):
+    """A stand-in for anndata: it reads old files, and writes new ones and some of the cells."""
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("old.h5ad", "w") as file:
+        file["X"], file["obs"] = X, np.zeros(len(X), dtype=[("index", "i8")])
+
+    class Cells:
+        n_vars = 3
+
+        def __init__(self, rows):
+            self.rows = rows
+
+        def __getitem__(self, chosen):
+            return Cells(self.rows[chosen])
+
+        def copy(self):
+            return self
+
+        def write_h5ad(self, path):
+            with h5py.File(path, "w") as file:
+                file["X"] = self.rows
+
+    read = []
+
+    def read_h5ad(path):
+        read.append(path)
+        return Cells(X)
+
+    with pytest.raises(ImportError, match=r"old layout, needs anndata: pip install anndata"):
+        tp.open_source("old.h5ad")
+    monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=read_h5ad))
+    np.testing.assert_array_equal(np.asarray(tp.open_source("old.h5ad")), X)
+    assert len(read) == 1
+    assert cli.main(["select", "old.h5ad", "-k", "9", "-o", "few.h5ad", "--json"]) == 0
+    assert np.asarray(tp.open_source("few.h5ad")).shape == (9, 3)

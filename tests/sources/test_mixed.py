@@ -25,7 +25,6 @@ def frame(rng):
             "kind": np.where(group, "oak", "elm"),
             "tall": group == 1,
             "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(900, size=N), "D"),
-            "label": [f"tree {row}" for row in range(N)],
         }
     )
 
@@ -53,7 +52,6 @@ def rows_under(emb, X):
 
 def test_every_kind_of_column_counts_alike(frame, emb):
     emb.fit(frame)
-    # Text that is different in every row is left out.
     assert emb.feature_names_in_.tolist() == ["width", "length", "kind", "tall", "seen"]
     rows = rows_under(emb, frame)
     assert rows.shape == (N, 6)
@@ -63,6 +61,16 @@ def test_every_kind_of_column_counts_alike(frame, emb):
     for part in (slice(2, 4), slice(4, 5)):
         apart = np.linalg.norm(rows[:, part] - rows[0, part], axis=1)
         np.testing.assert_allclose(apart, np.sqrt(2) * different)
+
+
+def test_text_that_differs_in_every_row_is_left_out_by_name(frame, emb):
+    labeled = frame.assign(label=[f"tree {row}" for row in range(N)])
+    with pytest.warns(
+        tp.ParameterWarning, match=r"left out: label \(more than 100 different texts"
+    ):
+        emb.fit(labeled)
+    assert "label" not in emb.feature_names_in_
+    np.testing.assert_array_equal(emb.transform(labeled), emb.transform(frame))
 
 
 def test_every_kind_of_table_gives_the_same(frame, emb, tmp_path):

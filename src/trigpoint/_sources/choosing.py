@@ -71,11 +71,17 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
 
 
 def refuse_columns(
-    source: str, refused: Sequence[str], columns: Any, names: Sequence[str], numeric: Sequence[str]
+    source: str,
+    refused: Sequence[str],
+    columns: Any,
+    names: Sequence[str],
+    numeric: Sequence[str],
+    compare: str = "choose metric='table'",
 ) -> None:
     """Reject the non-numeric columns described in `refused`; suggest numeric ones.
 
-    `columns` is what the user requested, or None, and `names` lists all columns.
+    `columns` is what the user requested, or None, `names` lists all columns, and `compare` says how
+    to compare the refused ones.
     """
     if not refused:
         return
@@ -83,14 +89,14 @@ def refuse_columns(
     verb = "does" if len(refused) == 1 else "do"
     problem = f"{', '.join(refused[:5])} of {source} {verb} not hold numbers"
     if not numeric:
-        remedy = "no other column does, so convert some or choose another table"
+        remedy = f"no other column does, so {compare}, or convert some"
     elif columns is not None:
-        remedy = f"choose from {listed_names(numeric)}"
+        remedy = f"{compare}, or choose from {listed_names(numeric)}"
     elif len(numeric) <= _PASTED:
         chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
-        remedy = f"choose metric='table', or leave it out with tp.open_source(X, columns={chosen})"
+        remedy = f"{compare}, or leave it out with tp.open_source(X, columns={chosen})"
     else:
-        remedy = "choose metric='table', or other columns with tp.open_source(X, columns=[...])"
+        remedy = f"{compare}, or choose others with tp.open_source(X, columns=[...])"
     raise ParameterValueError(f"{problem}: {remedy}", "X" if columns is None else "columns")
 
 

@@ -38,6 +38,8 @@ _MODEL_IN_GRAPH = 4 * 2**20
 
 _TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
 
+_TO_PARQUET = "write X to Parquet and choose metric='table'"
+
 # Bytes of partitions that are computed together when results are consumed in order.
 _BYTES_TOGETHER = 2**28
 
@@ -226,7 +228,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
         # An example partition reveals column names, types and non-numeric columns.
-        found = from_pandas(X._meta_nonempty, columns, "X").columns
+        found = from_pandas(X._meta_nonempty, columns, "X", _TO_PARQUET).columns
         if columns is not None:
             labels = list(map(str, X.columns))
             X = X[[X.columns[j] for j in choose_columns(columns, len(labels), labels, "X")]]

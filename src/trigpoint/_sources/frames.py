@@ -29,8 +29,8 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
     return ArraySource(np.asarray(X.values), name, columns, names)
 
 
-def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySource:
-    """Convert the columns of a pandas data frame to one array."""
+def from_pandas(frame: Any, columns: Any, name: str = "DataFrame", *more: str) -> ArraySource:
+    """Convert the columns of a pandas data frame to one array; see `refuse_columns` for `more`."""
     shown = [str(label) for label in frame.columns]
     check_shape(frame.shape, name)
     if columns is not None:
@@ -45,7 +45,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
         if dtype is None
     ]
     numeric = [str(label) for label, dtype in zip(frame.columns, dtypes, strict=True) if dtype]
-    refuse_columns(name, refused, columns, shown, numeric)
+    refuse_columns(name, refused, columns, shown, numeric, *more)
     known = [dtype for dtype in dtypes if dtype is not None]
     values = frame.to_numpy(dtype=np.result_type(*known), na_value=np.nan)
     has_names = all(isinstance(label, str) for label in frame.columns)

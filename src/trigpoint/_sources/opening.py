@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import check_choice, check_count, refuse_non_numbers
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
+from trigpoint._common.warn import warn_user
 from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Columns, Source
@@ -223,6 +224,8 @@ def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Sour
                 estimator.feature_names_in_ = np.array(source.columns.names, dtype=object)
             elif hasattr(estimator, "feature_names_in_"):
                 del estimator.feature_names_in_
+            if not isinstance(X, Source):
+                _warn_of_left_out(source)
     else:
         if not (is_frame and hasattr(X, "columns")):
             refuse_non_numbers(X)
@@ -257,6 +260,19 @@ def weighted(source: Source, sample_weight: Any, y: Any = None) -> Source:
     source = copy(source)
     source.weights = weights
     return source
+
+
+def _warn_of_left_out(source: Any) -> None:
+    """Name the columns of a table that are not compared."""
+    left_out = source.summary.left_out if hasattr(source, "summary") else {}
+    if left_out:
+        reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
+        warn_user(
+            ParameterWarning(
+                f"columns of {source.name} are left out: {reasons}; drop them before fitting, or "
+                "convert them to categories or numbers"
+            )
+        )
 
 
 def fitted_key(estimator: Any, X: Any) -> str | None:
