@@ -12,7 +12,7 @@ import numpy as np
 import trigpoint
 from trigpoint import plot
 from trigpoint._cli.arguments import METHODS
-from trigpoint._cli.info import DOMINANT_SHARE, dominant_columns
+from trigpoint._cli.info import dominant_columns, dominant_share
 from trigpoint._cli.points import (
     check_outputs,
     joined,
@@ -201,11 +201,12 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))
-    if dominant := dominant_columns(dense(block)):
+    share = dominant_share(source)
+    if dominant := dominant_columns(dense(block), share):
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"{DOMINANT_SHARE:.1%} of the variance is in "
+            f"{share:.1%} of the variance is in "
             f"{listed_names(names[j] for j in dominant)}; if the columns have different units, add "
             "--metric seuclidean",
         )

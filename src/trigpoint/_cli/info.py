@@ -22,7 +22,7 @@ from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import joined_names, listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
-from trigpoint._spaces import Space, space_for
+from trigpoint._spaces import Space, Standardized, space_for
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
 # Maximum bytes of points that are checked without --check, which takes a second or two.
@@ -31,8 +31,9 @@ _LITTLE = 2**28
 # Text columns with at most this many distinct values count as classes.
 _MOST_CLASSES = 40
 
-# Some columns, at most half of them, dominate distances if they hold this share of the variance.
-DOMINANT_SHARE = 0.999
+# Some columns, at most half of them, dominate distances if they hold this share of the variance. It
+# is smaller for few columns with names, which often have units of their own.
+_DOMINANT_SHARE, _DOMINANT_IN_TABLES, _FEW_COLUMNS = 0.999, 0.95, 50
 
 # Rows and bytes of the sample inspected in detail, and landmarks assumed for the local dimension.
 _SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
@@ -136,8 +137,9 @@ def _inspected(source: Source, space: Space) -> _Found:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
         shown["scales"] = (
-            f"{DOMINANT_SHARE:.1%} of the variance is in {dominant}; if the columns have different "
-            "units, keep --metric seuclidean (it divides each column by its standard deviation)"
+            f"{dominant_share(source):.1%} of the variance is in {dominant}; if the columns have "
+            "different units, keep --metric seuclidean (it divides each column by its standard "
+            "deviation)"
         )
     if outliers := listed(found["outliers"]):
         among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
@@ -251,17 +253,27 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
     size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     points = dense(space(source.take(rows), rows))
+    found["dominant_columns"] = dominant_columns(points, dominant_share(source))
+    if found["dominant_columns"]:
+        # Distances without scaling would describe these columns alone.
+        points = dense(Standardized().fit(points)(points))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
-    found["dominant_columns"] = dominant_columns(points)
     found["outliers"] = rows[outlying_rows(points)].tolist()
     return found, size
 
 
-def dominant_columns(points: np.ndarray) -> list[int]:
-    """Return the columns that hold nearly all variance, if at most half of the columns do."""
+def dominant_share(source: Source) -> float:
+    """Return the share of the variance from which few columns dominate distances."""
+    columns = source.columns
+    is_table = columns.names is not None and columns.count <= _FEW_COLUMNS
+    return _DOMINANT_IN_TABLES if is_table else _DOMINANT_SHARE
+
+
+def dominant_columns(points: np.ndarray, most: float) -> list[int]:
+    """Return the columns that hold a share `most` of the variance, if at most half of them do."""
     variances = points.var(axis=0, dtype=np.float64)
     order = np.argsort(-variances, kind="stable")
     share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)
-    enough = int(np.searchsorted(share, DOMINANT_SHARE)) + 1
+    enough = int(np.searchsorted(share, most)) + 1
     found: list[int] = sorted(order[:enough].tolist())
     return found if 2 * enough <= np.count_nonzero(variances) else []

@@ -140,6 +140,14 @@ class TableSource(Source):
         """Names of all columns, or their numbers if they have no names."""
         return tuple(self._table.labels)
 
+    def map(self, model: Any, *, device: Any = None, **options: Any) -> tuple[Any, int]:
+        """Apply a model to all rows; see `Source.map`."""
+        if device is not None and model.columns.missing == "drop":
+            raise ParameterValueError(
+                f"{device=} cannot be used with missing='drop': leave device None", "device"
+            )
+        return super().map(model, device=device, **options)
+
     def _counted(self) -> int:
         return self._table.n
 
