@@ -130,11 +130,17 @@ def test_rows_that_are_dropped_stay_in_the_output(holes, emb, tmp_path):
         empty = read(tmp_path / name).isna().all(axis=1)
         assert np.flatnonzero(empty).tolist() == [3, 5, 8]
     assert (tmp_path / "Y.csv").read_text().splitlines()[4] == ","
+    # Gaps in columns that are not embedded do not matter.
+    more = tp.open_source(holes.assign(note=None), missing="drop")
+    assert emb.quality(more).n_points == N
     # All points are landmarks of a map.
     Z = tp.LandmarkMap(metric="table", random_state=0).fit_transform(source)
     np.testing.assert_array_equal(np.isnan(Z), np.isnan(Y))
-    # A page shows the other rows.
-    emb.report(tmp_path / "page.html", source)
+    # A page shows the other rows, one by one or as a density.
+    for sample in (N, 100):
+        emb.report(tmp_path / "page.html", source, sample=sample)
+    with pytest.raises(ValueError, match="device='cpu' cannot be used with missing='drop'"):
+        emb.transform(source, device="cpu")
 
 
 def test_new_rows_have_gaps_and_categories_of_their_own(holes, frame, emb, tmp_path):

@@ -103,9 +103,17 @@ class TableSource(Source):
 
     @property
     def usable(self) -> int | np.ndarray:
-        if self.columns.missing != "drop" or not len(self.summary.gaps):
+        if self.columns.missing != "drop":
             return self.n
-        return np.setdiff1d(np.arange(self.n), self.summary.gaps, assume_unique=True)
+        return self.n if len(self._complete) == self.n else self._complete
+
+    @cached_property
+    def _complete(self) -> np.ndarray:
+        """Numbers of the rows without missing values in the columns used."""
+        found = []
+        for first, block in self.blocks():
+            found.append(first + np.flatnonzero(~np.isnan(np.asarray(block)).any(axis=1)))
+        return np.concatenate(found)
 
     def under(self, space: Any) -> Source:
         space.describe(self.columns)
@@ -131,7 +139,7 @@ class TableSource(Source):
                 "columns",
             )
         matched = copy(self)
-        matched.__dict__.pop("summary", None)
+        matched.__dict__.pop("_complete", None)
         matched.columns = columns
         return matched
 
