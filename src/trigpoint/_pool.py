@@ -299,8 +299,8 @@ def draw_pool(
     n, columns, weights = source.n, source.columns, source.weights
     if columns.sparse and not space.takes_sparse:
         raise ParameterValueError(
-            f"metric={space.name!r} does not take sparse rows: choose 'euclidean' or 'cosine', or "
-            "make X dense",
+            f"metric={space.name!r} does not take sparse rows: choose 'euclidean', 'cosine', "
+            "'hellinger' or 'jaccard', or make X dense",
             "metric",
         )
     counted, total = n, n

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -368,7 +369,7 @@ def test_evaluations_are_counted_estimated_and_interrupted(rng, caplog):
     m = len(emb.model_.space.references)
     assert m <= 128
     assert len(calls) == seen[-1][1] == seen[-1][0]
-    assert len(calls) <= m**2 + 300 * (m + 60) + 300 * m + 64**2
+    assert len(calls) <= m**2 + 64**2 + 300 * m + 75 * 300
     assert any("metric=counted: up to" in record.message for record in caplog.records)
     calls.clear()
     emb.transform(X[:50])
@@ -435,3 +436,20 @@ def test_objects_need_a_function(rng):
     flat.takes_blocks = True
     with pytest.raises(tp.ParameterError, match=r"metric=flat returned an array of shape \(64,\)"):
         tp.KernelPCA(landmarks=20, metric=flat).fit(texts)
+
+
+def test_rows_of_a_pool_have_their_numbers_in_the_data(rng, monkeypatch):
+    monkeypatch.setattr("trigpoint._spaces.functions.FunctionSpace.most_pooled", 50)
+    X, _ = groups(rng, 4000)
+    X[:, 0] = np.arange(4000)
+
+    def backward(a, b):
+        evaluated.update((a[0], b[0]))
+        return float(a[0] > b[0])
+
+    evaluated = set()
+    with pytest.raises(tp.ParameterError, match="back: pass symmetric distances") as caught:
+        tp.KernelPCA(landmarks=20, metric=backward, random_state=0).fit(X)
+    named = re.findall(r"row (\d+)", str(caught.value))
+    assert len(named) == 2
+    assert set(map(float, named)) <= evaluated

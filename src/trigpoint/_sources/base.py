@@ -169,6 +169,7 @@ class Source(ABC):
         Rows are ascending; those of a weight may be repeated. The second value is what
         `Space.exact` returns for the rows.
         """
+        space.pool_rows = rows
         if rows is None or self.weights is None:
             raw = self.take(rows)
             found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
@@ -178,6 +179,7 @@ class Source(ABC):
             taken = self.take(distinct)
             raw = taken[places]
             found = space.fit(raw)(taken, distinct)[places]
+        space.pool_rows = None
         return found, space.exact(raw)
 
     def returned(self, coordinates: np.ndarray) -> Any:

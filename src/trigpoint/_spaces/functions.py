@@ -41,17 +41,31 @@ class FunctionSpace(ReferenceSpace):
         self.name = str(getattr(given, "__name__", None) or type(given).__name__)
         self._done = self._expected = 0
         self._seconds = 0.0
+        # The rows that were fitted last, and their distances to the references.
+        self._fitted: tuple[Any, np.ndarray] | None = None
 
     def fit(self, rows: Points) -> Self:
         n = rows.shape[0]
-        some, n_queries = min(self.measured[1], n), min(self.measured[0], n)
+        n_queries, some = (min(count, n) for count in self.measured)
         m = min(self.most_references, n)
         # An upper limit: fewer references may be enough.
-        self._expected = m * m + some * (m + n_queries) + n * m
+        self._expected = m * m + (m // 2) ** 2 + n * m + n_queries * some
         self._done, self._seconds = 0, 0.0
         super().fit(rows)
-        self._expected = self._done + n * len(self.references)
+        self.report("distances", self._done, self._done)
+        self._expected = 0
         return self
+
+    def _of_sample(self, rows: Points, some: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        # All rows of the pool are mapped next.
+        self._fitted = rows, self._to_references(rows, numbers)
+        return self._fitted[1][some]
+
+    def _to_references(self, block: Points, rows: Any) -> np.ndarray:
+        fitted, self._fitted = self._fitted, None
+        if fitted is not None and block is fitted[0]:
+            return fitted[1]
+        return super()._to_references(block, rows)
 
     def distances(self, block: Any, others: Any, rows: Any = 0) -> np.ndarray:
         found = np.empty((len(block), len(others)))
@@ -115,7 +129,9 @@ class FunctionSpace(ReferenceSpace):
 
     def __getstate__(self) -> dict[str, Any]:
         # The callback may refer to what cannot be pickled.
-        return {name: value for name, value in vars(self).items() if name != "report"}
+        return {name: value for name, value in vars(self).items() if name != "report"} | {
+            "_fitted": None
+        }
 
 
 def object_array(items: Any) -> np.ndarray:

@@ -68,13 +68,14 @@ class ReferenceSpace(Space):
 
     def fit(self, rows: Points) -> Self:
         """Choose references among the rows, and fit the map."""
+        numbers = np.arange(rows.shape[0]) if self.pool_rows is None else self.pool_rows
         order = np.random.default_rng(0).permutation(rows.shape[0])
         most, count = min(self.most_references, rows.shape[0]), _FEWEST
         while True:
             chosen = np.sort(order[: min(count, most)])
-            references = self.prepared(rows[chosen], chosen)
-            between = self.distances(references, references, chosen)
-            check_distances(between, chosen, f"metric={self.name!r}")
+            references = self.prepared(rows[chosen], numbers[chosen])
+            between = self.distances(references, references, numbers[chosen])
+            check_distances(between, numbers[chosen], f"metric={self.name!r}")
             if count >= most or _is_enough(between):
                 break
             count *= 2
@@ -84,9 +85,16 @@ class ReferenceSpace(Space):
         some = np.sort(order[::-1][:among])
         own = np.arange(0, len(some), max(1, len(some) // n_queries))
         sample, queries = self.prepared(rows[some]), self.prepared(rows[some[own]])
-        known = self.distances(queries, sample, some[own])
-        self.fit_map(between, self.distances(sample, references, some), known, own)
+        known = self.distances(queries, sample, numbers[some[own]])
+        self.fit_map(between, self._of_sample(rows, some, numbers), known, own)
         return self
+
+    def _of_sample(self, rows: Points, some: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return the distances (s, m) of some rows of the pool to the references."""
+        return self._to_references(rows[some], numbers[some])
+
+    def _to_references(self, block: Points, rows: Any) -> np.ndarray:
+        return self.distances(self.prepared(block, rows), self.references, rows)
 
     def prepared(self, block: Any, rows: Any = 0) -> Any:
         """Return rows in the form in which `distances` takes them."""
@@ -114,7 +122,7 @@ class ReferenceSpace(Space):
         assert self.mean is not None
         assert self.components is not None
         assert self.references is not None
-        distances = self.distances(self.prepared(block, rows), self.references, rows)
+        distances = self._to_references(block, rows)
         found = rowwise_product(distances**self.exponent - self.mean, self.components)
         return found.astype(block.dtype) if block.dtype.kind == "f" else found
 

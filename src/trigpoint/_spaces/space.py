@@ -32,8 +32,9 @@ class Space:
     # Limits of the rows of a pool and of the rows to map at once, if distances take long.
     most_pooled: int | None = None
     most_at_once: int | None = None
-    # Receives progress during `fit`.
+    # Receives progress during `fit`, and row numbers of the pool, for messages; None for all rows.
     report: Report = staticmethod(silent)
+    pool_rows: np.ndarray | None = None
 
     def reading(self, source: Any) -> Any:
         """Return the source with the columns that the space reads; called before `fit`."""
