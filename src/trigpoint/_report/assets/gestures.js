@@ -132,7 +132,7 @@ function extendOutline(panel, tool, x, y) {
     const [lastX, lastY] = panel.outline[panel.outline.length - 1];
     if (Math.hypot(x - lastX, y - lastY) > 3) panel.outline.push([x, y]);
   }
-  panel.redraw();
+  panel.redraw(true);
 }
 
 // Points inside an outline; a click selects the point that it hits, if any.

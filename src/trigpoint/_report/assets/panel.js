@@ -49,6 +49,8 @@ class Panel {
     this.outline = null;
     this.pending = false;
     this.settling = 0;
+    this.copy = canvasOf(1, 1);
+    this.stale = true;
     this.atHome = true;
     this.everything = false;
     this.onSettled = () => {};
@@ -65,6 +67,7 @@ class Panel {
     this.ratio = ratio;
     if (this.atHome) this.fit(width, height);
     else this.view.resize(width, height);
+    this.stale = true;
     this.draw();
     this.onSettled();
   }
@@ -118,7 +121,9 @@ class Panel {
     this.redraw();
   }
 
-  redraw() {
+  // What marks points for a moment, such as the one under the pointer, is drawn on a copy of the rest.
+  redraw(onlyMarks = false) {
+    this.stale = this.stale || !onlyMarks;
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(() => { this.pending = false; this.draw(); });
@@ -128,7 +133,12 @@ class Panel {
     const context = this.context;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.view.width, this.view.height);
-    this.paint();
+    if (this.stale) {
+      this.paint();
+      Object.assign(this.copy, { width: this.canvas.width, height: this.canvas.height });
+      this.copy.getContext("2d").drawImage(this.canvas, 0, 0);
+      this.stale = false;
+    } else context.drawImage(this.copy, 0, 0, this.view.width, this.view.height);
     this.drawHovered();
     if (this.outline) this.drawOutline();
     this.frames++;

@@ -3,7 +3,7 @@
 function markPoint(point) {
   if (point === look.hovered) return;
   look.hovered = point;
-  redrawAll();
+  panels.forEach((panel) => panel.redraw(true));
 }
 
 function hover(panel, point, x, y) {

@@ -5,19 +5,14 @@
 function found(query, page) {
   const wanted = query.trim();
   const row = /^(?:row\s*)?([\d,]+)$/i.exec(wanted);
-  const isRow = row && /^row/i.test(wanted);
-  const steps = [
-    () => !isRow && labelsLike(wanted, page, (label, lower) => label === lower),
-    () => !isRow && textsLike(wanted, page, true),
-    () => row && page.rows && rowFound(Number(row[1].replaceAll(",", "")), page),
-    () => wanted.length > 1 && labelsLike(wanted, page, (label, lower) => label.includes(lower)),
-    () => textsLike(wanted, page, false),
-  ];
-  for (const step of steps) {
-    const result = step();
-    if (result) return result;
-  }
-  return { points: [], best: [], what: `Nothing on this page matches “${wanted}”.${missingText(page)}` };
+  const isName = !row || !/^row/i.test(wanted);
+  const inTexts = isName ? textsLike(wanted, page.texts) : null;
+  return (isName && labelsLike(wanted, page, (label, lower) => label === lower))
+    || (inTexts && inTexts.exact && inTexts)
+    || (row && page.rows && rowFound(Number(row[1].replaceAll(",", "")), page))
+    || (wanted.length > 1 && labelsLike(wanted, page, (label, lower) => label.includes(lower)))
+    || inTexts
+    || { points: [], best: [], what: `Nothing on this page matches “${wanted}”.${missingText(page)}` };
 }
 
 // What is not on the page, and how to get it.
@@ -65,20 +60,21 @@ function pointsWith(column, codes) {
 }
 
 // Points whose text has the query as a part: first texts that equal it, then those that begin with
-// it, then others, and shorter ones first.
-function textsLike(wanted, { texts }, onlyIfEqual) {
+// it, then others, and shorter ones first. A column with an equal text precedes others.
+function textsLike(wanted, texts) {
   const lower = wanted.toLowerCase();
+  let result = null;
   for (const { name, values } of texts) {
-    const hits = [];
+    const [equal, begins, others] = [[], [], []];
     values.forEach((text, point) => {
       const at = text.toLowerCase().indexOf(lower);
-      if (at >= 0) hits.push({ point, rank: text.length === wanted.length ? 0 : at === 0 ? 1 : 2, length: text.length });
+      if (at >= 0) (at ? others : text.length === wanted.length ? equal : begins).push(point);
     });
-    const equal = hits.filter(({ rank }) => rank === 0).length;
-    if (!hits.length || (onlyIfEqual && !equal)) continue;
-    hits.sort((a, b) => a.rank - b.rank || a.length - b.length || a.point - b.point);
-    const points = hits.map(({ point }) => point);
-    return { points, best: points, exact: equal, what: `${name} with “${wanted}”` };
+    const byLength = (a, b) => values[a].length - values[b].length;
+    const points = [...equal, ...begins.sort(byLength), ...others.sort(byLength)];
+    if (points.length && (!result || (equal.length && !result.exact))) {
+      result = { points, best: points, exact: equal.length, what: `${name} with “${wanted}”` };
+    }
   }
-  return null;
+  return result;
 }

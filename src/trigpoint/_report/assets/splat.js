@@ -3,7 +3,7 @@
 
 const LEVELS = 256;
 // Opacity of a pixel with a single point.
-const LEAST_OPACITY = 0.6;
+const LEAST_OPACITY = 0.72;
 // Pixels with this many times the mean number of points are opaque.
 const DENSE = 8;
 
