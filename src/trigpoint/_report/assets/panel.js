@@ -156,11 +156,11 @@ class Panel {
     if (dimmed) this.drawPoints(look.selected, 1.3 * this.pointSize(look.selected.length), 1, highlighted(look));
     const landmarks = this.model.landmarks();
     if (landmarks) this.drawLandmarks(landmarks);
-    if (this.model.names()) this.drawAxes(this.model.names());
     const boxes = this.drawFound();
     const labels = this.model.labels && this.model.labels();
     if (labels) this.drawLabels(labels, boxes);
     if (this.model.words) drawWords(this, this.model.words, visible, boxes, Boolean(labels));
+    if (this.model.names()) this.drawAxes(this.model.names());
   }
 
   // The same panel on another context, for pictures to save.
