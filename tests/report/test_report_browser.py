@@ -157,7 +157,7 @@ def test_colors_and_their_legend(page, hostile):
     assert state(page)["selected"] == pytest.approx(1000, abs=100)
     page.get_by_role("button", name="Clear selection").click()
     seen = {pixels(page, "embedding")}
-    for name in ("one color", "neighbors lost", "arc length", "column 1", "coordinate 1"):
+    for name in ("one color", "torn neighbors", "arc length", "column 1", "coordinate 1"):
         page.select_option("#color", label=name)
         assert state(page)["colorName"] == name
         seen.add(pixels(page, "embedding"))

@@ -36,7 +36,8 @@ def test_saved_rows_have_the_values_of_the_data(page, fitted, roll, hostile):
     assert name == "selected-rows.csv"
     coordinates = [f"coordinate {j}" for j in (1, 2, 3)]
     columns = [f"column {j}" for j in (0, 1, 2)]
-    assert head == ["row", "part", "arc length", hostile, *coordinates, *columns, "neighbors lost"]
+    judged = ["neighbors preserved", "torn neighbors", "false neighbors"]
+    assert head == ["row", "part", "arc length", hostile, *coordinates, *columns, *judged]
     rows = selected_rows(page)
     assert [int(line[0]) for line in lines] == rows
     assert 500 < len(lines) < 1500
