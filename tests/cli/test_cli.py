@@ -1,8 +1,11 @@
 """The command: its output, exit codes and error messages."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -277,3 +280,46 @@ def test_names_with_commas_are_quoted_in_options(folder, capsys):
     assert run("embed", "t.csv", *options, "-o", "Y.npy", "--save", "m.trig") == 0
     assert main(["transform", "m.trig", "t.csv", "-o", "Z.npy", "--columns", '"y, m","x, m"']) == 1
     assert '--columns selects "y, m", "x, m"' in capsys.readouterr().err
+
+
+# Commands that are refused, with what is typed for the placeholders of the remedy.
+REMEDIED = {
+    "embed roll.npy -k 50 -o few.npy": {},
+    "embed roll.npy -k 50 -o Y.npy --color roll.csv::up": {"HTML": "page.html"},
+    "embed roll.csv -k 50 -o Y.npy --columns east,up --text name": {"HTML": "page.html"},
+    "embed roll.npy -k 50 -o Y.npy --png Y.png -l 1": {},
+    "embed roll.npy -o Y.npy --method map --refine": {"N": "50"},
+    "select small.npy": {"--landmarks": "--landmarks 20"},
+}
+REMEDY = re.compile(r"(?:add|choose|with) (?P<option>--?[a-z]+)(?: (?P<value>[A-Z]+|\d+))?")
+
+
+@pytest.mark.parametrize("command", REMEDIED)
+def test_remedies_work_when_typed(command, folder, capsys):
+    np.save("small.npy", np.load("roll.npy")[:500])
+    with suppress(SystemExit):
+        assert main(command.split()) == FAILED
+    err = " ".join(capsys.readouterr().err.split())
+    remedy = REMEDY.search(err.rpartition("error:")[2])
+    assert remedy, err
+    typed = [REMEDIED[command].get(word, word) for word in remedy.groups() if word]
+    assert main([*command.split(), *" ".join(typed).split()]) == 0, (err, typed)
+
+
+def test_options_that_the_verdict_suggests_work_when_typed(folder, capsys):
+    assert embed("--save", "m.trig", "--method", "kernel-pca") == 0
+    capsys.readouterr()
+    assert main(["evaluate", "m.trig", "roll.npy"]) == 0
+    suggested = re.findall(r"--[a-z]+ [\w-]+|-l \d+", capsys.readouterr().out)
+    assert suggested
+    again = ["embed", "roll.npy", "-o", "Z.npy", *" ".join(suggested).split()]
+    assert main(again) == 0
+
+
+def test_names_in_remedies_are_quoted_for_the_shell(folder, capsys):
+    lines = [f"{i},{i * i % 17},{'' if i % 3 else i}" for i in range(60)]
+    (folder / "t.csv").write_text("\n".join(["a,b,c (m/s)", *lines]) + "\n")
+    command = ["embed", "t.csv", "-k", "5", "-o", "Y.npy", "--metric", "table"]
+    assert main(command) == FAILED
+    remedy = capsys.readouterr().err.rpartition("leave it out with ")[2]
+    assert main([*command, *shlex.split(remedy)]) == 0

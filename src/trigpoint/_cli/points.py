@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def _check_gaps(options: argparse.Namespace, summary: Any) -> None:
     """Reject columns of which a large part is missing."""
     for kind in summary.kinds:
         if kind.gaps > _MOST_MISSING * summary.n:
-            remedy = f"leave it out with --drop {joined([kind.name])}"
+            remedy = f"leave it out with --drop {shlex.quote(joined([kind.name]))}"
             if options.columns is not None:
                 remedy = "leave it out of --columns"
             raise CommandError(
