@@ -37,6 +37,6 @@ Y = emb.transform(series)
 right = tp.metrics.knn_accuracy(Y[:known], digit[:known], Y[known:], digit[known:])
 
 lengths = sorted({len(one) for one in series})
-title = f"series of {lengths[0]} to {lengths[-1]} columns: {right:.0%} of new digits right"
+title = f"{lengths[0]} to {lengths[-1]} columns: {right:.0%} of new digits right"
 axes = tp.plot.compare({title: Y}, color=digit, categories=True, label="digit")
 figure = axes[0].figure
