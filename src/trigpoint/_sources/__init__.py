@@ -6,8 +6,9 @@ blocks and applies a model to all rows. Each format has its own module and a lin
 """
 
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.opening import open_source
+from trigpoint._sources.values import Columns
 from trigpoint._sources.writers import Output, check_output, open_output
 
 __all__ = [

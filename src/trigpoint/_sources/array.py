@@ -14,9 +14,10 @@ from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.base import Source, described, stays_sparse
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
 from trigpoint._sources.problems import is_from, naming_errors
+from trigpoint._sources.values import described, stays_sparse
 
 # Members of every archive written by `scipy.sparse.save_npz`.
 _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}

@@ -13,9 +13,10 @@ import pyarrow.parquet
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.base import Columns, Source, check_shape, point_dtype
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import choose_columns, listed, refuse_columns, refuse_key
 from trigpoint._sources.problems import naming_errors
+from trigpoint._sources.values import Columns, check_shape, point_dtype
 
 SUFFIXES = (".parquet", ".pq")
 

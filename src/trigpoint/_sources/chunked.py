@@ -9,8 +9,9 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.base import Source, described, stays_sparse
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
+from trigpoint._sources.values import described, stays_sparse
 
 # Chunks up to this many bytes are read whole; larger ones are read and decoded several times.
 _BAND_BYTES = 256 * 2**20

@@ -19,18 +19,11 @@ from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
-from trigpoint._sources.base import (
-    Columns,
-    Source,
-    applied,
-    check_shape,
-    checked,
-    described,
-    point_dtype,
-)
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import choose_columns, refuse_key
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
+from trigpoint._sources.values import Columns, applied, check_shape, checked, described, point_dtype
 
 # Models of more bytes are sent to distributed workers in parts of this size, because Dask warns
 # about large graphs.

@@ -8,9 +8,10 @@ from trigpoint._common.checks import holds_text
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._sources import arrow
 from trigpoint._sources.array import ArraySource
-from trigpoint._sources.base import Source, check_shape
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import choose_columns, refuse_columns, refuse_key
 from trigpoint._sources.problems import is_from
+from trigpoint._sources.values import check_shape
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:

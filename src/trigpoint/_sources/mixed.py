@@ -23,8 +23,9 @@ from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import counted
 from trigpoint._numerics.robust import center_and_scale
 from trigpoint._sources.arrow import ArrowSource
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import listed_names
+from trigpoint._sources.values import Columns
 
 # A column of text is a category if it has at most this many distinct values, and unless most values
 # are different and there are more than a few.

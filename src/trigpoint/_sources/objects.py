@@ -7,7 +7,8 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
+from trigpoint._sources.values import Columns
 
 # Objects per piece.
 _ROWS = 2**16

@@ -14,10 +14,11 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError, Pa
 from trigpoint._common.warn import warn_user
 from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, refuse_key, split_place
 from trigpoint._sources.objects import ObjectSource, is_list
 from trigpoint._sources.problems import check_is_file, is_from
+from trigpoint._sources.values import Columns
 
 
 class Format(NamedTuple):

@@ -17,8 +17,9 @@ from trigpoint._common.device import device_memory, is_tensor, resolve_device, t
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
-from trigpoint._sources.base import Source, described
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import refuse_key
+from trigpoint._sources.values import described
 
 # Bytes of a block on a device: large enough to make the launch time of kernels negligible.
 _THERE_BYTES = 2**29
