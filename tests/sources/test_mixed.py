@@ -63,6 +63,38 @@ def test_every_kind_of_column_counts_alike(frame, emb):
         np.testing.assert_allclose(apart, np.sqrt(2) * different)
 
 
+def test_columns_of_pandas_types(rng):
+    numbers = rng.normal(size=N)
+    frame = pd.DataFrame(
+        {
+            "categories": pd.Categorical(rng.integers(3, size=N)),
+            "intervals": pd.cut(numbers, 4),
+            "integers": pd.array([None, *range(1, N)], dtype="Int64"),
+            "booleans": pd.array([None, *[True, False] * (N // 2)][:N], dtype="boolean"),
+            "several types": [1, "a", None] * (N // 3),
+            "sparse": pd.arrays.SparseArray(rng.integers(2, size=N).astype(float)),
+            "zoned": pd.date_range("2020-01-01", periods=N, tz="Europe/Berlin"),
+            "stamps": [f"2020-01-{1 + row % 28:02}T12:00" for row in range(N)],
+            "complex": numbers + 1j,
+            "durations": pd.to_timedelta(np.arange(N), "D"),
+        }
+    )
+    source = tp.open_source(frame, missing="median")
+    found = {kind.name: (kind.kind, len(kind.levels), kind.gaps) for kind in source.columns.kinds}
+    assert found == {
+        "categories": ("category", 3, 0),
+        "intervals": ("category", 4, 0),
+        "integers": ("number", 0, 1),
+        "booleans": ("boolean", 0, 1),
+        "several types": ("category", 2, N // 3),
+        "sparse": ("number", 0, 0),
+        "zoned": ("date", 0, 0),
+        "stamps": ("date", 0, 0),
+    }
+    emb = tp.KernelPCA(landmarks=30, metric="table", random_state=0).fit(source)
+    assert np.isfinite(emb.transform(frame)).all()
+
+
 def test_text_that_differs_in_every_row_is_left_out_by_name(frame, emb):
     labeled = frame.assign(label=[f"tree {row}" for row in range(N)])
     with pytest.warns(

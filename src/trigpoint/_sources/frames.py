@@ -60,12 +60,14 @@ def arrow_source(frame: Any, chosen: Any) -> Any:
     columns = []
     for j in range(frame.shape[1]):
         values = frame.iloc[:, j]
+        if is_from(values.dtype, "pandas", "SparseDtype"):
+            values = values.sparse.to_dense()
+        elif is_from(values.dtype, "pandas", "CategoricalDtype"):
+            values = values.cat.rename_categories(str)
         try:
             columns.append(pyarrow.array(values, from_pandas=True))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
             columns.append(pyarrow.array(values.map(str, na_action="ignore"), from_pandas=True))
-        except pyarrow.ArrowNotImplementedError:
-            columns.append(pyarrow.array(values.to_numpy(dtype=np.float64, na_value=np.nan)))
     table = pyarrow.table(columns, names=list(map(str, frame.columns)))
     return arrow.from_object(table, None, chosen, "DataFrame")
 
