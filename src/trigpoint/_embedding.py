@@ -395,7 +395,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         ----------
         X : array-like of shape (n, d), file, or Dask collection
             The fitted rows, or similar ones. The neighborhoods of 500 of them are compared among
-            all of them, which takes about twice as long as `transform`.
+            all of them, which takes two to three times as long as `transform`.
         advise : bool, default=True
             Whether to look for a change that improves the embedding, which takes a few seconds:
             each candidate is fitted to 3,000 of the rows.

@@ -64,7 +64,6 @@ class Judge:
     def __init__(self, fitted: Fit, extension: Extension, n_threads: int = 1) -> None:
         points, coordinates = fitted.landmarks.points, fitted.landmark_coordinates
         self.projection = getattr(extension, "projection", None)
-        # Round as the landmarks were rounded, so that a landmark is at distance 0 from itself.
         self.dtype = points.dtype
         if self.projection is None:
             # The extension may smooth, and thus move landmarks inward.
@@ -87,7 +86,10 @@ class Judge:
 
     def __call__(self, points: Points, coordinates: np.ndarray) -> np.ndarray:
         """Return preserved, torn and false shares (b, 3) of points and their coordinates."""
-        inside = projected(self.projection, points)[0].astype(self.dtype).astype(np.float64)
+        inside = projected(self.projection, points)[0]
+        if self.projection is not None:
+            # Round as the landmarks were rounded, so that a landmark is at distance 0 from itself.
+            inside = inside.astype(self.dtype).astype(np.float64)
         both = inside, np.ascontiguousarray(coordinates, dtype=np.float64)
         found = np.stack(
             [

@@ -23,6 +23,9 @@ FAR = 0.05
 # Far neighbors are farther than this many times as many points as are compared, in small data.
 _FAR_TIMES = 3
 
+# With at most this many columns, a grid with this many cells per coordinate rules out most rows.
+_FEW_COLUMNS, _GRID = 7, 256
+
 # Distances that differ by less, relative to their size, are equal, because the rounding of
 # differences must not break ties.
 ROUNDING = 1e-9
@@ -62,9 +65,19 @@ class _Search:
         """Add distinct rows, given in all spaces, in the order of their keys."""
         own, other = (points[space] for space in self.spaces)
         queries, others = (self.queries[space] for space in self.spaces)
+        radii = self.distances[0, :, -1]
+        if (
+            isinstance(own, np.ndarray)
+            and own.shape[1] <= _FEW_COLUMNS
+            and np.isfinite(radii).all()
+        ):
+            some = _around(own, queries, radii)
+            own, other, keys = own[some], other[some], keys[some]
+        if not len(keys):
+            return
         # The query itself may be among the rows.
         found, rows = _nearest(own, queries, min(self.m + 1, own.shape[0]))
-        near = (found <= self.distances[0, :, -1:]) & (keys[rows] != self.query_keys[:, None])
+        near = (found <= radii[:, None]) & (keys[rows] != self.query_keys[:, None])
         q, place = near.nonzero()
         if not len(q):
             return
@@ -202,6 +215,27 @@ def _nearest(points: Points, queries: np.ndarray, m: int) -> tuple[np.ndarray, n
     if isinstance(points, csr_array):
         return neighbor_index(points, m, len(queries)).query(queries, m)
     return nearest(points, queries, m, 1)
+
+
+def _around(points: np.ndarray, queries: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Return a mask (n,) of points that may lie within the radius of some query.
+
+    The first two coordinates decide, on a grid whose cells are marked around each query.
+    """
+    margins = (radii * (1 + ROUNDING))[:, None] + ROUNDING * np.abs(queries[:, :2])
+    low, high = queries[:, :2] - margins, queries[:, :2] + margins
+    first = low.min(axis=0)
+    widths = np.maximum((high.max(axis=0) - first) / _GRID, np.finfo(np.float64).tiny)
+
+    def cells(values: np.ndarray) -> np.ndarray:
+        places: np.ndarray = np.clip((values - first) / widths, 0, _GRID - 1).astype(np.int64)
+        return places
+
+    marks = np.zeros((_GRID,) * low.shape[1], dtype=bool)
+    for start, stop in zip(cells(low), cells(high) + 1, strict=True):
+        marks[tuple(slice(*ends) for ends in zip(start, stop, strict=True))] = True
+    mask: np.ndarray = marks[tuple(cells(points[:, :2]).T)]
+    return mask
 
 
 def _distances(
