@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 import trigpoint as tp
 from trigpoint._report.content import gather, used_parameters
 from trigpoint._report.sample import draw_sample
+from trigpoint._report.things import make_tiles
 
 
 def gathered(estimator, X=None, **options):
@@ -113,6 +114,14 @@ def test_columns_of_texts_are_left_out_unless_they_have_names(rng):
     table = pd.DataFrame(X, columns=list("abcde"))
     emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0).fit(table)
     assert [column.name for column in gathered(emb, table, text=text).columns] == list("abcde")
+
+
+def test_images_and_columns_show_the_data_under_any_metric(rng):
+    X = rng.uniform(0, 16, size=(300, 12)) * rng.uniform(0.1, 1, size=(300, 1))
+    emb = tp.LaplacianEigenmaps(landmarks=40, metric="cosine", random_state=0).fit(X)
+    np.testing.assert_array_equal(values(gathered(emb, X).columns[3]), X[:, 3])
+    tiles = gathered(emb, X, images=(3, 4)).tiles
+    assert tiles.png == make_tiles(X, np.arange(300), (3, 4), emb.landmark_indices_).png
 
 
 def test_points_with_texts_are_all_on_the_page(rng):
