@@ -160,7 +160,7 @@ class Panel {
     const labels = this.model.labels && this.model.labels();
     if (labels) this.drawLabels(labels, boxes);
     if (this.model.words) drawWords(this, this.model.words, visible, boxes, Boolean(labels));
-    if (this.model.names()) this.drawAxes(this.model.names());
+    if (this.model.names()) drawAxes(this, this.model.names());
   }
 
   // The same panel on another context, for pictures to save.
@@ -322,32 +322,6 @@ class Panel {
   write(text, x, y) {
     this.context.strokeText(text, x, y);
     this.context.fillText(text, x, y);
-  }
-
-  drawAxes([across, up]) {
-    const { context, view } = this;
-    const valueX = (px) => (px - view.bx) / view.kx;
-    const valueY = (py) => (py - view.by) / view.ky;
-    context.font = FONT;
-    context.strokeStyle = this.look.style.card;
-    context.lineWidth = 3;
-    context.lineJoin = "round";
-    context.fillStyle = this.look.style.soft;
-    context.textAlign = "center";
-    // The remaining space is taken by tick labels, axis names and buttons.
-    const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
-    const ticksX = niceTicks(valueX(left), valueX(right), tickCount(right - left, 110));
-    const textsX = tickTexts(ticksX);
-    ticksX.forEach((tick, place) => this.write(textsX.texts[place], view.x(tick), view.height - 8));
-    context.textAlign = "left";
-    const ticksY = niceTicks(valueY(bottom), valueY(top), tickCount(bottom - top, 80));
-    const textsY = tickTexts(ticksY);
-    ticksY.forEach((tick, place) => this.write(textsY.texts[place], 7, view.y(tick) + 4));
-    context.fillStyle = this.look.style.ink;
-    const named = (name, { shared }) => (shared ? `${name} \u2212 ${shared}` : name);
-    this.write(`↑ ${named(up, textsY)}`, 8, 17);
-    context.textAlign = "right";
-    this.write(`${named(across, textsX)} →`, view.width - 8, view.height - 24);
   }
 
   prepareLabels() {

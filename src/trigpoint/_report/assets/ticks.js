@@ -48,3 +48,30 @@ function fixed(number, places) {
   const text = number.toFixed(places);
   return Number(text) === 0 ? (0).toFixed(places) : text;
 }
+
+// Ticks and names of both axes.
+function drawAxes(panel, [across, up]) {
+  const { context, view } = panel;
+  const valueX = (px) => (px - view.bx) / view.kx;
+  const valueY = (py) => (py - view.by) / view.ky;
+  context.font = FONT;
+  context.strokeStyle = panel.look.style.card;
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.fillStyle = panel.look.style.soft;
+  context.textAlign = "center";
+  // The remaining space is taken by tick labels, axis names and buttons.
+  const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
+  const ticksX = niceTicks(valueX(left), valueX(right), tickCount(right - left, 110));
+  const textsX = tickTexts(ticksX);
+  ticksX.forEach((tick, place) => panel.write(textsX.texts[place], view.x(tick), view.height - 8));
+  context.textAlign = "left";
+  const ticksY = niceTicks(valueY(bottom), valueY(top), tickCount(bottom - top, 80));
+  const textsY = tickTexts(ticksY);
+  ticksY.forEach((tick, place) => panel.write(textsY.texts[place], 7, view.y(tick) + 4));
+  context.fillStyle = panel.look.style.ink;
+  const named = (name, { shared }) => (shared ? `${name} \u2212 ${shared}` : name);
+  panel.write(`↑ ${named(up, textsY)}`, 8, 17);
+  context.textAlign = "right";
+  panel.write(`${named(across, textsX)} →`, view.width - 8, view.height - 24);
+}
