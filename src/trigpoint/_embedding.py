@@ -28,8 +28,9 @@ from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output
 from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Space, space_for
+from trigpoint.metrics._assess import assess
 from trigpoint.metrics._pointwise import Judge, Judged, PointQuality
-from trigpoint.metrics._quality import Quality, assess
+from trigpoint.metrics._quality import Quality
 
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, ReportOptions, Subject

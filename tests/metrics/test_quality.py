@@ -11,8 +11,8 @@ from sklearn.decomposition import PCA
 
 import trigpoint as tp
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
-from trigpoint.metrics import _quality, map_scores
-from trigpoint.metrics._quality import redundant_coordinates
+from trigpoint.metrics import _assess, map_scores
+from trigpoint.metrics._assess import redundant_coordinates
 from trigpoint.metrics._verdict import GRADES, Advice, score
 
 rng = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def test_the_same_in_blocks_and_from_files(tmp_path, monkeypatch):
     X = make_swiss_roll(2500, random_state=0)[0]
     emb = tp.LaplacianEigenmaps(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
     expected = emb.quality(X, advise=False).figures()
-    monkeypatch.setattr(_quality, "_PART_BYTES", 2**13)
+    monkeypatch.setattr(_assess, "_PART_BYTES", 2**13)
     np.save(tmp_path / "X.npy", X)
     np.savetxt(tmp_path / "X.csv", X, delimiter=",", fmt="%.18e")
     chunked = dask_array.from_array(X, chunks=(700, 3))

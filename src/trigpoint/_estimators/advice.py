@@ -18,7 +18,8 @@ from trigpoint._estimators.model_arrays import as_arrays
 from trigpoint._numerics.blocks import Run, thread_count
 from trigpoint._pool import LEAST_ROWS
 from trigpoint._sources import Columns, Source, open_source
-from trigpoint.metrics._quality import Quality, assess
+from trigpoint.metrics._assess import assess
+from trigpoint.metrics._quality import Quality
 from trigpoint.metrics._verdict import MOST_LOOKED_AT, Advice, log_odds, reference, share_at
 
 # Number of rows of a short run, and of the run before it that compiles loops.

@@ -25,8 +25,9 @@ from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sampl
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Texts, Things, Tiles, make_tiles, read_things
 from trigpoint._sources import Source
+from trigpoint.metrics._assess import LEAST_SAMPLE
 from trigpoint.metrics._comparison import Comparison
-from trigpoint.metrics._quality import LEAST_SAMPLE, Quality
+from trigpoint.metrics._quality import Quality
 from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
 
 # Default maximum number of points on a page, without and with texts, which people search.

@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 PCA_ROWS = 2_000
 _PCA_ROWS_PER_COLUMN = 2
 
-Space = Callable[[Points, int], np.ndarray]
+Space = Callable[[Points], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class _Search:
 
 
 def search_all(
-    parts: Iterable[tuple[int, Points]],
+    parts: Iterable[Points],
     queries: Points,
     spaces: Sequence[Space],
     pairs: Sequence[tuple[int, int]],
@@ -107,18 +107,17 @@ def search_all(
 ) -> list[Neighbors]:
     """Search the `m` nearest distinct rows of queries among all rows, in several spaces.
 
-    `parts` are (number of the first row, Euclidean rows). Each of `spaces` maps such rows to its
-    own points; number 0 of a pair stands for the Euclidean rows themselves. For each pair (own,
-    other) of `pairs`, neighbors in one space are returned with their distances in the other.
+    `parts` hold all Euclidean rows. Each of `spaces` maps such rows to its own points; number 0 of
+    a pair stands for the Euclidean rows themselves. For each pair (own, other) of `pairs`,
+    neighbors in one space are returned with their distances in the other.
     """
-    mapped = [_dense(queries), *(space(queries, 0) for space in spaces)]
+    mapped = [_dense(queries), *(space(queries) for space in spaces)]
     keys = row_keys(queries)
     searches = [_Search(mapped, own, other, keys, m) for own, other in pairs]
 
-    def add(part: tuple[int, Points]) -> None:
-        first, points = part
+    def add(points: Points) -> None:
         keys, rows = np.unique(row_keys(points), return_index=True)
-        points_in = [points[rows], *(space(points, first)[rows] for space in spaces)]
+        points_in = [points[rows], *(space(points)[rows] for space in spaces)]
         for search in searches:
             search.add(points_in, keys)
 
