@@ -13,4 +13,5 @@ NAMES = {
     "tables": "maps of tables with categories compared with one-hot encoding",
     "peers": "maps compared with UMAP, t-SNE, PaCMAP, TriMap and PCA, on many data sets",
     "attainable": "neighbors that the best known maps preserve, the reference of grades",
+    "gpu": "maps and eigenmaps of rows on a GPU",
 }

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.records import Projection
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points, thread_map
 from trigpoint._numerics.projection import (
     PROJECTION_SAMPLE,
@@ -35,43 +36,46 @@ class BytePool(Pool):
         pool.dtype = source.dtype
         return pool
 
-    def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> Self:
+    def reduced(
+        self, n_components: int, rng: np.random.Generator, n_threads: int, *, searched: int = 0
+    ) -> Self:
         """Return the pool in its leading principal components."""
-        raw = self.points
-        sample = self._mapped(sample_points(np.arange(len(raw)), PROJECTION_SAMPLE, rng))
-        projection = principal_projection(sample, n_components, rng)
-        points: np.ndarray = np.empty((len(raw), n_components), dtype=np.float32)
+        rows = MappedRows(np.asarray(self.points), self.space, self.dtype)
+        sample = rows[sample_points(np.arange(len(rows)), PROJECTION_SAMPLE, rng)]
+        center, components = principal_projection(sample, max(n_components, searched), rng)
+        projection = Projection(center, np.ascontiguousarray(components[:, :n_components]))
+        points: np.ndarray = np.empty((len(rows), n_components), dtype=np.float32)
 
         def fill(part: slice) -> float:
-            points[part], residuals = projected(
-                projection, self._mapped(np.arange(part.start, part.stop))
-            )
+            points[part], residuals = projected(projection, rows[part])
             return float(residuals.max())
 
-        parts = row_blocks(len(raw), block_rows(8 * raw.shape[1]))
+        parts = row_blocks(len(rows), block_rows(8 * rows.shape[1]))
         residual = max(thread_map(fill, parts, n_threads))
         pool = self.moved(points)
-        pool.projection, pool.residual, pool.full = projection, residual, raw
+        pool.projection, pool.residual, pool.full = projection, residual, rows
+        pool._components = Projection(center, components)
         return pool
 
-    def squares(self, rows: np.ndarray, neighbors: np.ndarray, n_threads: int) -> np.ndarray:
-        """Return squared distances (k, m) in all columns from rows to others, `rows[neighbors]`."""
-        from trigpoint._kernels.cell_search import squares_of_pairs
+    def some_in_full(self, places: np.ndarray) -> "MappedRows":
+        """Return some rows in all columns."""
+        full: Any = self.full
+        return MappedRows(full.raw, full.space, full.dtype, full.numbers[places])
 
-        found = np.empty(neighbors.shape)
 
-        def fill(part: slice) -> None:
-            own = rows[part]
-            others, places = np.unique(rows[neighbors[part]], return_inverse=True)
-            near = self._mapped(np.concatenate([own, others]))
-            pairs = len(own) + places.reshape(len(own), -1)
-            squares_of_pairs(near, pairs, 0, len(own), found[part])
+class MappedRows:
+    """Euclidean rows (k, d) of some rows of an array, computed when they are read."""
 
-        row_bytes = 8 * self.full.shape[1] * (neighbors.shape[1] + 1)
-        for _ in thread_map(fill, row_blocks(len(rows), block_rows(row_bytes)), n_threads):
-            pass
-        return found
+    def __init__(
+        self, raw: np.ndarray, space: Space, dtype: np.dtype, numbers: np.ndarray | None = None
+    ) -> None:
+        self.raw, self.space, self.dtype = raw, space, dtype
+        self.numbers = np.arange(len(raw)) if numbers is None else numbers
+        self.shape = len(self.numbers), raw.shape[1]
 
-    def _mapped(self, rows: np.ndarray) -> np.ndarray:
-        """Return the Euclidean rows with some numbers."""
-        return np.asarray(self.space(np.asarray(self.full)[rows].astype(self.dtype), rows))
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        numbers = self.numbers[rows]
+        return np.asarray(self.space(self.raw[numbers].astype(self.dtype), numbers))

@@ -46,7 +46,10 @@ _ENLARGED_RADIUS = 0.5
 # Attraction of each landmark by its start, enlarged like the map: the limit, and the value for a
 # single landmark. It keeps large distances, which hardly affect the divergence, at the cost of few
 # neighbors. Other forces weaken with the number of landmarks, and so does this one.
-_ANCHOR = 0.001, 5.0
+_ANCHOR = 0.001, 10.0
+
+# Number of averages over neighbors before the first step.
+_SMOOTHED = 10
 
 _MOMENTUM = 0.9
 # No landmark moves farther than this in one step.
@@ -60,11 +63,9 @@ _ANGLE = 0.7
 _BITS = 20
 
 # Root mean square radius of the start, relative to the root of the number of landmarks, and its
-# limits up to and above a local dimension. A tiny start would lose the global arrangement. From a
-# huge one, neighbors would not meet: the higher the dimension, the farther apart they start.
+# limit. A tiny start would lose the global arrangement. From a huge one, neighbors would not meet.
 START_RADIUS = 0.3
-_LARGEST_RADIUS, _LARGEST_OF_MANY = 50.0, 15.0
-_FEW_DIMENSIONS = 8.0
+_LARGEST_RADIUS = 30.0
 _FINISHED_RADIUS = 0.6
 # Standard deviation of noise at the start, relative to the radius.
 _JITTER = 1e-4
@@ -76,21 +77,18 @@ _ROWS = 512
 
 
 def affinities(
-    points: np.ndarray,
-    masses: np.ndarray,
     neighbors: np.ndarray,
+    squares: np.ndarray,
+    masses: np.ndarray,
     perplexity: float,
     n_threads: int = 1,
-    squares: np.ndarray | None = None,
 ) -> csr_array:
-    """Return symmetric affinities between landmarks (k, d), with sum 1.
+    """Return symmetric affinities (k, k) between landmarks, with sum 1.
 
-    `masses` (k,) are the numbers of points that landmarks represent, and `neighbors` (k, m) other
-    landmarks near each, whose `squares` (k, m) are squared Euclidean distances if not given. The
-    perplexity is the effective number of neighbors, capped at half of m: equal affinities would
-    not separate any.
+    `neighbors` (k, m) are other landmarks near each, `squares` (k, m) their squared distances, and
+    `masses` (k,) the numbers of points that landmarks represent. The perplexity is the effective
+    number of neighbors, capped at half of m: equal affinities would not separate any.
     """
-    from trigpoint._kernels.cell_search import squares_of_pairs
     from trigpoint._kernels.forces import calibrate
 
     k, m = neighbors.shape
@@ -98,12 +96,7 @@ def affinities(
     shares = np.empty((k, m))
 
     def fill(part: slice) -> None:
-        if squares is not None:
-            calibrate(squares[part], perplexity, shares[part])
-            return
-        found = np.empty((part.stop - part.start, m))
-        squares_of_pairs(points, neighbors, part.start, part.stop, found)
-        calibrate(found, perplexity, shares[part])
+        calibrate(squares[part], perplexity, shares[part])
 
     for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):
         pass
@@ -200,20 +193,18 @@ def principal_start(
     masses: np.ndarray,
     n_components: int,
     rng: np.random.Generator,
-    dimension: float = 1.0,
 ) -> np.ndarray:
     """Return principal coordinates; a few far points change neither the axes nor the scale."""
     axes = PrincipalAxes.of(points, masses, n_components)
     with one_blas_thread():
         start = axes(points)
-    return scaled_start(start, masses, rng, dimension)
+    return scaled_start(start, masses, rng)
 
 
 def scaled_start(
     start: np.ndarray,
     masses: np.ndarray,
     rng: np.random.Generator,
-    dimension: float = 1.0,
     *,
     finished: bool = False,
 ) -> np.ndarray:
@@ -226,8 +217,7 @@ def scaled_start(
     around = start - np.average(start, axis=0, weights=masses)
     radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
     root = np.sqrt(len(start))
-    largest = _LARGEST_RADIUS if dimension <= _FEW_DIMENSIONS else _LARGEST_OF_MANY
-    wanted = _FINISHED_RADIUS * root if finished else min(START_RADIUS * root, largest)
+    wanted = _FINISHED_RADIUS * root if finished else min(START_RADIUS * root, _LARGEST_RADIUS)
     around *= wanted / radius if radius > 0 else 0.0
     return np.asarray(around + _JITTER * wanted * rng.normal(size=around.shape))
 
@@ -237,32 +227,34 @@ def layout(
     masses: np.ndarray,
     start: np.ndarray,
     *,
-    exaggeration: float = 1.0,
-    n_iter: int = 300,
     n_threads: int = 1,
-    report: Report | None = None,
+    **options: Any,
 ) -> np.ndarray:
     """Return positions (k, l) of landmarks by their affinities, the same with any threads.
 
     `joint` (k, k) holds the symmetric affinities, with sum 1, and `start` (k, l) initial positions
-    with up to three coordinates. The exaggeration is the attraction relative to t-SNE.
+    with up to three coordinates. The options are those of `optimized`.
     """
     n_components = start.shape[1]
     padded = np.zeros((len(start), 3))
     padded[:, :n_components] = start
     forces = _HostForces(joint, masses, n_threads)
-    points = optimized(forces, padded, exaggeration=exaggeration, n_iter=n_iter, report=report)
+    points = optimized(forces, padded, **options)
     return np.array(points[:, :n_components])
 
 
 class Forces(Protocol):
     """Forces between landmarks whose positions are an array or a tensor (k, l)."""
 
-    # Masses (k,) with sum 1.
+    # Masses (k,) with sum 1, and the sums (k,) of the attraction of each by its neighbors.
     masses: Any
+    pulls: Any
 
-    def attraction(self, points: Any, part: slice) -> Any:
-        """Return the attraction (b, l) of some landmarks by their neighbors."""
+    def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
+        """Return the attraction (b, l) of some landmarks by their neighbors.
+
+        With a `decay` of 0, it is proportional to the distance, however large that is.
+        """
 
     def repulsion(self, points: Any) -> Any:
         """Return the repulsion (k, l) of every landmark by all others."""
@@ -277,11 +269,16 @@ def optimized(
     *,
     exaggeration: float = 1.0,
     n_iter: int = 300,
+    smoothing: int = _SMOOTHED,
     report: Report | None = None,
 ) -> Any:
-    """Return positions (k, l) that landmarks reach by the forces; see `layout`."""
+    """Return positions (k, l) that landmarks reach by the forces.
+
+    The exaggeration is the attraction relative to t-SNE. `smoothing` is the number of averages over
+    neighbors before the first of `n_iter` steps.
+    """
     masses, k = forces.masses, len(start)
-    anchors = start - masses @ start
+    anchors = _smoothed(forces, start - masses @ start, smoothing)
     points, velocities = anchors + 0, 0 * anchors
     spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
 
@@ -316,6 +313,28 @@ def optimized(
     return points
 
 
+def _smoothed(forces: Forces, start: Any, times: int) -> Any:
+    """Return positions (k, l) after averages over neighbors, with the variances of the start.
+
+    Neighbors thus start together, and the map depends less on chance.
+    """
+    points, masses = start, forces.masses
+    # Landmarks without neighbors stay.
+    pulls = forces.pulls + (forces.pulls == 0)
+
+    def average(moved: Any, part: slice) -> None:
+        steps = forces.attraction(points, part, decay=0.0)
+        moved[part] = points[part] + steps / pulls[part, None]
+
+    for _ in range(times):
+        moved = 0 * points
+        for _ in forces.over_parts(partial(average, moved)):
+            pass
+        points = moved - masses @ moved
+    variances, wanted = (masses @ found**2 for found in (points, start))
+    return points * (wanted / (variances + (variances == 0))) ** 0.5
+
+
 def _product(masses: Any, left: Any, right: Any) -> float:
     """Return the weighted mean of the dot products of positions."""
     return float((masses * (left * right).sum(axis=1)).sum())
@@ -327,15 +346,16 @@ class _HostForces:
     def __init__(self, joint: csr_array, masses: np.ndarray, n_threads: int) -> None:
         self.masses = masses / masses.sum()
         self._joint, self._n_threads = joint, n_threads
-        self._pulls = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
+        self.pulls = joint.sum(axis=1) / self.masses
+        self._weights = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
 
-    def attraction(self, points: np.ndarray, part: slice) -> np.ndarray:
+    def attraction(self, points: np.ndarray, part: slice, decay: float = 1.0) -> np.ndarray:
         """Return the attraction (b, 3) of some landmarks by their neighbors."""
         from trigpoint._kernels.forces import attract
 
         joint, attraction = self._joint, np.empty((part.stop - part.start, 3))
-        pairs = joint.indptr, joint.indices, self._pulls
-        attract(*pairs, points, part.start, part.stop, attraction)
+        pairs = joint.indptr, joint.indices, self._weights
+        attract(*pairs, points, decay, part.start, part.stop, attraction)
         return attraction
 
     def repulsion(self, points: np.ndarray) -> np.ndarray:

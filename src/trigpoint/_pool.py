@@ -20,6 +20,7 @@ from trigpoint._numerics.projection import (
     all_projected,
     principal_projection,
     projected_there,
+    roughly_projected,
 )
 from trigpoint._spaces import Euclidean, PairDistances, Space
 
@@ -75,15 +76,25 @@ class Pool:
         # distance of a row from its projection.
         self.projection: Projection | None = None
         self.residual = 0.0
-        self.full = points  # Euclidean rows in all columns.
+        self.full: Any = points  # Euclidean rows in all columns.
+        # All principal components that were computed, at least those of `projection`.
+        self._components: Projection | None = None
         self._index: NeighborIndex | None = None
 
-    def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "Pool":
-        """Return the pool in its leading principal components."""
-        projection = principal_projection(self.sample(PROJECTION_SAMPLE, rng), n_components, rng)
+    def reduced(
+        self, n_components: int, rng: np.random.Generator, n_threads: int, *, searched: int = 0
+    ) -> "Pool":
+        """Return the pool in its leading principal components.
+
+        `searched` computes the rows in that many components, if these are more.
+        """
+        sample = self.sample(PROJECTION_SAMPLE, rng)
+        center, components = principal_projection(sample, max(n_components, searched), rng)
+        projection = Projection(center, np.ascontiguousarray(components[:, :n_components]))
         points, residual = all_projected(projection, self.points, n_threads)
         pool = self.moved(points)
         pool.projection, pool.residual, pool.full = projection, residual, self.points
+        pool._components = Projection(center, components)
         return pool
 
     def moved(self, points: Points) -> Self:
@@ -92,6 +103,15 @@ class Pool:
         pool.points = pool.full = points
         pool._index = None
         return pool
+
+    def searched(self, n_threads: int) -> np.ndarray:
+        """Return all rows in all components that were computed, less accurately than `points`."""
+        assert self._components is not None
+        return roughly_projected(self._components, self.full, self.points.dtype, n_threads)
+
+    def some_in_full(self, places: np.ndarray) -> Any:
+        """Return some rows in all columns."""
+        return self.full[places]
 
     def grouped(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first of equal points, ascending, and the group (n,) of every point."""
@@ -174,7 +194,9 @@ class DevicePool(Pool):
         pool.masses = masses
         return pool
 
-    def reduced(self, n_components: int, rng: np.random.Generator, n_threads: int) -> "DevicePool":
+    def reduced(
+        self, n_components: int, rng: np.random.Generator, n_threads: int, *, searched: int = 0
+    ) -> "DevicePool":
         """Return the pool in its leading principal components, if it has more columns."""
         import torch
 

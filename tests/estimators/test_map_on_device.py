@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from trigpoint._layout import PrincipalAxes, affinities, principal_start
-from trigpoint._neighbors.cells import neighbors_of_all
+from trigpoint._neighbors.cells import nearest_of, neighbors_of_all
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import grouped_rows
 
@@ -113,7 +113,7 @@ def test_affinities_are_those_of_the_host(rng):
     pool.there = pool.inside = torch.tensor(X)
     forces = DeviceForces.of(pool, masses, 10, _pool_run())
     neighbors = neighbors_of_all(X, 20, rng, 1)
-    joint = affinities(X, masses, neighbors, 10, 1)
+    joint = affinities(*nearest_of(X, neighbors, 20, 1), masses, 10, 1)
     expected = joint.toarray() / (masses / masses.sum())[:, None]
     order, (rows, columns, pulls, _) = forces.order.numpy(), forces._pairs
     found = np.zeros((300, 300))
@@ -131,7 +131,8 @@ def test_equal_distances_have_equal_shares():
     """As on the host, more neighbors than the perplexity may be equally near."""
     points = torch.cat([torch.zeros(1, 30), torch.eye(30), 5 * torch.eye(30)[:5]])
     neighbors = torch.arange(1, 36).repeat(36, 1)
-    shares = torch_layout._shares(points, torch.arange(36), neighbors, 15)[0]
+    _, squares = torch_layout._nearest_of(points, torch.arange(36), neighbors, neighbors.shape[1])
+    shares = torch_layout._shares(squares, 15)[0]
     np.testing.assert_allclose(shares[:30], 1 / 30, rtol=1e-5)
     assert shares[30:].max() == 0
 

@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from trigpoint._neighbors.cells import Cells, CellSearch, Singles, neighbors_of_all
+from trigpoint._neighbors.cells import (
+    Cells,
+    CellSearch,
+    Singles,
+    candidates_per_row,
+    nearest_of,
+    neighbors_of_all,
+)
 
 
 def clusters(n, d, rng, gap=8.0):
@@ -38,7 +46,7 @@ def test_most_neighbors_are_found(dtype, rng):
     np.testing.assert_array_equal(all_neighbors(X, 15, 2), found)
 
 
-@pytest.mark.parametrize(("n", "d"), [(3000, 3), (2000, 15), (1500, 50), (2, 50)])
+@pytest.mark.parametrize(("n", "d"), [(3000, 3), (1500, 15), (1500, 50), (2, 50)])
 def test_of_few_columns_or_points_neighbors_are_exact(n, d, rng):
     X = clusters(n, d, rng)
     m = min(15, n - 1)
@@ -138,3 +146,28 @@ def test_searches_for_very_far_points_end(far, rng):
     found, squares = search.nearest(np.array([[far] * 20, [-far] * 20]), 2000)
     np.testing.assert_array_equal(np.sort(found), [np.arange(2000)] * 2)
     assert np.isfinite(squares).all()
+
+
+def test_candidates_in_fewer_columns_contain_the_neighbors_in_all(rng):
+    """Half of the variance is in columns that candidates do not see."""
+    X = rng.normal(size=(3000, 40)).astype(np.float32)
+    inside = np.ascontiguousarray(X[:, :20])
+    count = candidates_per_row(X, inside, 5, rng)
+    assert 10 < count <= 40
+    candidates = neighbors_of_all(inside, count, rng, 1)
+    found, squares = nearest_of(X, candidates, 5, 2)
+    most = recall(found, exact(X, 5))
+    assert most > 1.5 * recall(neighbors_of_all(inside, 5, rng, 1), exact(X, 5))
+    expected = np.square(X[:, None].astype(np.float64) - X[found]).sum(axis=2)
+    np.testing.assert_allclose(squares, expected, rtol=1e-5)
+    assert candidates_per_row(X, X, 5, rng) == 5
+
+
+def test_sparse_points_have_the_distances_of_dense_ones(rng):
+    X = rng.poisson(0.2, size=(200, 60)).astype(np.float64)
+    candidates = np.array([rng.permutation(np.delete(np.arange(200), i))[:50] for i in range(200)])
+    found, squares = nearest_of(csr_array(X), candidates, 7, 1)
+    expected = np.square(X[:, None] - X[found]).sum(axis=2)
+    np.testing.assert_array_equal(squares, expected)
+    among = np.take_along_axis(cdist(X, X, "sqeuclidean"), candidates, axis=1)
+    np.testing.assert_allclose(np.sort(squares), np.sort(among)[:, :7])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._byte_pool import BytePool
 from trigpoint._common.checks import (
     check_count,
     check_positive,
@@ -32,9 +31,14 @@ from trigpoint._layout import (
     shared_affinities,
 )
 from trigpoint._model import Model
-from trigpoint._neighbors.cells import neighbors_of_all
+from trigpoint._neighbors.cells import (
+    EXACT_ROWS,
+    candidates_per_row,
+    nearest_of,
+    neighbors_of_all,
+)
 from trigpoint._neighbors.refined import refined_neighbors
-from trigpoint._neighbors.sparse import stored_row_bytes
+from trigpoint._neighbors.sparse import stored_row_bytes, take_rows
 from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._numerics.projection import SEARCHED, projected, restored
 from trigpoint._pool import DevicePool, Pool
@@ -220,7 +224,7 @@ class LandmarkMap(Embedding):
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Return the pool in principal components, if it has more than 50 columns."""
         if pool.points.shape[1] > _MOST_COLUMNS or isinstance(pool, DevicePool):
-            pool = pool.reduced(_MOST_COLUMNS, run.rng, run.n_threads)
+            pool = pool.reduced(_MOST_COLUMNS, run.rng, run.n_threads, searched=SEARCHED)
             run.done("projection")
         elif isinstance(pool.points, csr_array):
             pool = pool.moved(pool.points.toarray())
@@ -265,6 +269,8 @@ class LandmarkMap(Embedding):
         run.done("start")
         assert landmarks.masses is not None
         options: Any = {"exaggeration": self.exaggeration, "n_iter": self.n_iter}
+        if not isinstance(self.init, str):
+            options["smoothing"] = 0
         if lay_out is None:
             lay_out = partial(layout, joint, landmarks.masses, n_threads=run.n_threads)
         positions = lay_out(start, report=run.report, **options)
@@ -285,23 +291,31 @@ class LandmarkMap(Embedding):
         """Return affinities (k, k) between all distinct rows, by distances in all columns."""
         assert landmarks.masses is not None
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
-        points = searched = landmarks.points
-        is_mapped = pool.projection is not None and not isinstance(pool, BytePool)
-        if is_mapped and isinstance(pool.full, np.ndarray):
-            places = pool.places(np.asarray(landmarks.indices))
-            points = pool.full if k == len(pool.full) else pool.full[places]
-            searched = points if points.shape[1] <= SEARCHED else searched
-        m, squares = min(REACH * count, k - 1), None
-        more = m if pool.exact is None else min(_CANDIDATES * m, k - 1)
-        neighbors = neighbors_of_all(searched, more, run.rng, run.n_threads)
+        points: Any = landmarks.points
+        searched = landmarks.points
+        places = pool.places(np.asarray(landmarks.indices))
+        m = candidates = min(REACH * count, k - 1)
         if pool.exact is not None:
-            exact = partial(_among, pool.exact, pool.places(np.asarray(landmarks.indices)))
-            neighbors, distances = refined_neighbors(neighbors, m, exact, run.n_threads)
+            candidates = min(_CANDIDATES * m, k - 1)
+        elif pool.projection is not None:
+            all_there = k == pool.full.shape[0]
+            points = pool.full if all_there else pool.some_in_full(places)
+            are_many = k > EXACT_ROWS or isinstance(points, csr_array)
+            if are_many and points.shape[1] > SEARCHED:
+                inside = pool.searched(run.n_threads)
+                searched = inside if all_there else inside[places]
+                candidates = candidates_per_row(points, searched, m, run.rng)
+            else:
+                searched = take_rows(points, slice(None))
+        near = neighbors_of_all(searched, candidates, run.rng, run.n_threads)
+        if pool.exact is not None:
+            exact = partial(_among, pool.exact, places)
+            neighbors, distances = refined_neighbors(near, m, exact, run.n_threads)
             squares = np.square(distances)
-        elif isinstance(pool, BytePool):
-            squares = pool.squares(np.asarray(landmarks.indices), neighbors, run.n_threads)
+        else:
+            neighbors, squares = nearest_of(points, near, m, run.n_threads)
         run.done("neighbors")
-        return affinities(points, landmarks.masses, neighbors, count, run.n_threads, squares)
+        return affinities(neighbors, squares, landmarks.masses, count, run.n_threads)
 
     def _from_sample(
         self, pool: Pool, inside: np.ndarray, run: Run
@@ -328,8 +342,9 @@ class LandmarkMap(Embedding):
             pass
         masses = np.maximum(masses, 1.0)
         m = min(REACH * count, k - 1)
-        neighbors = neighbors_of_all(inside, m, run.rng, run.n_threads)
-        return masses, affinities(inside, masses, neighbors, count, run.n_threads)
+        near = neighbors_of_all(inside, m, run.rng, run.n_threads)
+        neighbors, squares = nearest_of(inside, near, m, run.n_threads)
+        return masses, affinities(neighbors, squares, masses, count, run.n_threads)
 
     def _extension(self, fit: Fit, n_threads: int | None = None) -> Extension:
         projection, residual = _projection(fit.extras)

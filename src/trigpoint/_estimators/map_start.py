@@ -60,7 +60,7 @@ def map_start(
                 "init",
             )
         given = np.asarray(init, dtype=np.float64)
-        return scaled_start(given[landmarks.indices], masses, run.rng, dimension)
+        return scaled_start(given[landmarks.indices], masses, run.rng)
 
     def everywhere(extension: Extension) -> np.ndarray:
         """Return coordinates of all landmarks."""
@@ -72,13 +72,13 @@ def map_start(
 
     if init == "spectral":
         found = everywhere(_fitted(LaplacianEigenmaps(n_components), points, run))
-        return scaled_start(found, masses, run.rng, dimension)
+        return scaled_start(found, masses, run.rng)
     if there is None:
-        plain = principal_start(points, masses, n_components, run.rng, dimension)
+        plain = principal_start(points, masses, n_components, run.rng)
     else:
         some = np.sort(run.rng.choice(len(points), min(_SAMPLE, len(points)), replace=False))
         axes = PrincipalAxes.of(points[some], masses[some], n_components)
-        plain = scaled_start(_projected(axes, there), masses, run.rng, dimension)
+        plain = scaled_start(_projected(axes, there), masses, run.rng)
     is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
     is_surface &= n_components < points.shape[1] and len(points) >= _FEWEST_OF_SURFACE
     if init == "pca" or not is_surface:

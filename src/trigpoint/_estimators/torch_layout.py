@@ -22,6 +22,7 @@ import numpy as np
 
 from trigpoint._common.device import to_device
 from trigpoint._layout import REACH, optimized
+from trigpoint._neighbors.cells import candidates_per_row
 from trigpoint._neighbors.torch_cells import BLOCK_BYTES, TorchCells
 from trigpoint._numerics.blocks import Run, block_rows, row_blocks
 from trigpoint._numerics.projection import SEARCHED
@@ -29,6 +30,9 @@ from trigpoint._pool import DevicePool
 
 # Bisections of the precision of each row; single precision has no more digits.
 _BISECTIONS = 40
+
+# Number of rows that decide how many candidates are compared in all columns.
+_SAMPLE = 20_000
 
 # Pairs whose attraction is computed at once, and rows that are spread to the grid at once.
 _PAIRS = 2**24
@@ -66,7 +70,10 @@ class DeviceForces:
 
     def __init__(self, order: Any, masses: Any, pairs: Attraction) -> None:
         # The landmarks (k,) by cell, and their masses (k,) in this order, with sum 1.
+        import torch
+
         self.order, self.masses, self._pairs = order, masses, pairs
+        self.pulls = torch.segment_reduce(pairs.pulls, "sum", offsets=pairs.starts, unsafe=True)
         self._units = masses.double() * 2.0**_BITS
         self._own = float(masses.double().square().sum())
         self._spacing, self._nodes = 0.0, 0
@@ -88,15 +95,20 @@ class DeviceForces:
 
         Rows attract their neighbors by distances in all columns. `counted` are the masses.
         """
-        points = pool.there
-        cells = TorchCells(points if points.shape[1] <= SEARCHED else pool.inside, run.rng)
+        points, searched = pool.there, pool.there
         k = len(points)
-        m = min(REACH * perplexity, k - 1)
-        neighbors = cells.neighbors(m)
+        m = candidates = min(REACH * perplexity, k - 1)
+        if points.shape[1] > SEARCHED:
+            searched = pool.inside
+            some = to_device(np.sort(run.rng.permutation(k)[:_SAMPLE]), points.device)
+            both = (rows[some].cpu().numpy() for rows in (points, searched))
+            candidates = candidates_per_row(*both, m, run.rng)
+        cells = TorchCells(searched, run.rng)
+        neighbors, squares = _nearest_of(points, cells.order, cells.neighbors(candidates), m)
         _finish(points)
         run.done("neighbors")
         masses = to_device(counted, points.device)[cells.order]
-        shares = _shares(points, cells.order, neighbors, min(perplexity, max(1.0, m / REACH)))
+        shares = _shares(squares, min(perplexity, max(1.0, m / REACH)))
         pairs = _symmetric(neighbors, shares, masses)
         _finish(points)
         return cls(cells.order, (masses / masses.sum()).float(), pairs)
@@ -108,7 +120,7 @@ class DeviceForces:
         ordered[self.order] = ordered.clone()
         return ordered.double().cpu().numpy()
 
-    def attraction(self, points: Any, part: slice) -> Any:
+    def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
         """Return the attraction (b, l) of a part of the rows by their neighbors."""
         import torch
 
@@ -116,7 +128,7 @@ class DeviceForces:
         offsets, pairs = starts[part.start : part.stop + 1], self._parts[part.start, part.stop]
         gaps = points.index_select(0, columns[pairs]) - points.index_select(0, rows[pairs])
         squares = sum(gap * gap for gap in gaps.unbind(1))
-        gaps *= (pulls[pairs] / (1 + squares))[:, None]
+        gaps *= (pulls[pairs] / (1 + decay * squares))[:, None]
         return torch.segment_reduce(gaps, "sum", offsets=offsets - pairs.start, unsafe=True)
 
     def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
@@ -213,22 +225,37 @@ def _finish(tensor: Any) -> None:
         torch.cuda.synchronize(tensor.device)
 
 
-def _shares(points: Any, order: Any, neighbors: Any, perplexity: float) -> Any:
-    """Return Gaussian shares (k, m) with the given perplexity; see `calibrate`.
+def _nearest_of(points: Any, order: Any, candidates: Any, m: int) -> tuple[Any, Any]:
+    """Return the m nearest (k, m) of the candidates (k, c) of each point, and squared distances.
 
-    Rows of the result and `neighbors` are positions in `order`, rows of `points`.
+    Results and candidates are positions in `order`, rows of `points`.
     """
     import torch
 
-    k, m = neighbors.shape
-    excess = torch.empty((k, m), dtype=torch.float32, device=points.device)
-    for part in row_blocks(k, block_rows(points.itemsize * m * points.shape[1], BLOCK_BYTES)):
-        near = points[order[neighbors[part]]]
+    k, count = candidates.shape
+    found = candidates.new_empty((k, m))
+    squares = torch.empty((k, m), dtype=points.dtype, device=points.device)
+    for part in row_blocks(k, block_rows(points.itemsize * count * points.shape[1], BLOCK_BYTES)):
+        near = points[order[candidates[part]]]
         near -= points[order[part], None]
-        squares = torch.linalg.vecdot(near, near)
-        squares -= squares.amin(dim=1, keepdim=True)
-        spread = squares.mean(dim=1, keepdim=True)
-        excess[part] = squares / torch.where(spread > 0, spread, 1.0)
+        distances = torch.linalg.vecdot(near, near)
+        if count == m:
+            found[part], squares[part] = candidates[part], distances
+            continue
+        nearest = distances.topk(m, dim=1, largest=False, sorted=False)
+        squares[part] = nearest.values
+        found[part] = candidates[part].gather(1, nearest.indices)
+    return found, squares
+
+
+def _shares(squares: Any, perplexity: float) -> Any:
+    """Return Gaussian shares (k, m) of squared distances; see `calibrate`."""
+    import torch
+
+    k, m = squares.shape
+    squares = squares - squares.amin(dim=1, keepdim=True)
+    spread = squares.mean(dim=1, keepdim=True)
+    excess = (squares / torch.where(spread > 0, spread, 1.0)).float()
     target = math.log(perplexity)
     for part in row_blocks(k, block_rows(4 * m, BLOCK_BYTES)):
         above = excess[part]

@@ -230,18 +230,22 @@ def attract(
     columns: np.ndarray,
     weights: np.ndarray,
     points: np.ndarray,
+    decay: float,
     start: int,
     stop: int,
     forces: np.ndarray,
 ) -> None:
-    """Fill `forces` with ``sum_j w_ij (y_j - y_i) / (1 + |.|^2)`` of rows `start` to `stop`."""
+    """Fill `forces` with the attraction of the rows from `start` to `stop`.
+
+    It is ``sum_j w_ij (y_j - y_i) / (1 + decay |y_j - y_i|^2)``.
+    """
     for i in range(start, stop):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
         force_x = force_y = force_z = 0.0
         for place in range(indptr[i], indptr[i + 1]):
             j = columns[place]
             dx, dy, dz = points[j, 0] - x, points[j, 1] - y, points[j, 2] - z
-            pull = weights[place] / (1 + dx * dx + dy * dy + dz * dz)
+            pull = weights[place] / (1 + decay * (dx * dx + dy * dy + dz * dz))
             force_x += pull * dx
             force_y += pull * dy
             force_z += pull * dz

@@ -45,6 +45,36 @@ def sparse_squares_to(
     return squares
 
 
+@compiled_strictly
+def sparse_squares_of_pairs(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    others: np.ndarray,
+    start: int,
+    stop: int,
+    squares: np.ndarray,
+) -> None:
+    """Fill `squares` (stop - start, m) with squared distances to the rows in `others` (n, m)."""
+    for row in range(start, stop):
+        for place in range(others.shape[1]):
+            i, end = starts[row], starts[row + 1]
+            j, other_end = starts[others[row, place]], starts[others[row, place] + 1]
+            square = 0.0
+            while i < end or j < other_end:
+                is_first = j == other_end or (i < end and columns[i] <= columns[j])
+                is_second = i == end or (j < other_end and columns[j] <= columns[i])
+                difference = 0.0
+                if is_first:
+                    difference = np.float64(values[i])
+                    i += 1
+                if is_second:
+                    difference -= np.float64(values[j])
+                    j += 1
+                square += difference * difference
+            squares[row - start, place] = square
+
+
 @compiled
 def sparse_products(
     values: np.ndarray,

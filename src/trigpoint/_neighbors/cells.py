@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._neighbors.nearest import nearest
-from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_map
+from trigpoint._neighbors.sparse import Points, pair_squares, take_rows
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Cells per root of the number of points. Neighbors of a point are searched in this share of the
-# cells, but in about this many points at the most, and in this many cells at least.
+# Cells per root of the number of points.
 _CELLS = 1.3
-_SHARE = 0.15
-_CANDIDATES = 8000
-_FEWEST = 12
+# To find the neighbors of all points, there are this many times as many cells. Neighbors are
+# searched in as many cells as contain most of those of a sample, up to this many points.
+_FINER = 2
+_MOST_CANDIDATES = 10_000
+
+# Share of the neighbors of a sample, and size of the sample, that decide how many cells and
+# candidates are searched; at most this many candidates per neighbor.
+_FOUND = 0.98
+_COMPARED = 50
+_MOST_PER_NEIGHBOR = 8
 
 # Cells searched for the neighbors of a new point.
 _PROBED = 6
@@ -29,6 +36,9 @@ _SAMPLE = 1000
 # Points assigned to cells, or multiplied with their candidates, at once.
 _ROWS = 8192
 _QUERIES = 1024
+
+# Points whose distances to their candidates are computed at once.
+_TOGETHER = 512
 
 # Up to this many points or columns, neighbors are exact. In nine columns a tree takes eight times
 # as long as cells.
@@ -46,11 +56,6 @@ _FEW = 0.01
 def cell_count(n: int) -> int:
     """Return the number of cells for n points."""
     return max(1, int(_CELLS * np.sqrt(n)))
-
-
-def cells_to_search(n: int, n_cells: int) -> int:
-    """Return the number of cells in which the neighbors of one of n points are searched."""
-    return max(int(min(_SHARE, _CANDIDATES / n) * n_cells), _FEWEST)
 
 
 class Singles(NamedTuple):
@@ -95,9 +100,11 @@ class Cells:
     starts: np.ndarray  # Ranges (m + 1,) of the cells in that order.
 
     @classmethod
-    def of(cls, points: np.ndarray, rng: np.random.Generator, n_threads: int) -> "Cells":
+    def of(
+        cls, points: np.ndarray, rng: np.random.Generator, n_threads: int, n_cells: int = 0
+    ) -> "Cells":
         """Group float32 points by centers drawn from them, after one step of k-means."""
-        n_cells = cell_count(len(points))
+        n_cells = n_cells or cell_count(len(points))
         centers = points[rng.choice(len(points), n_cells, replace=False)]
         cells = _nearest_centers(points, centers, n_threads)
         counts = np.bincount(cells, minlength=n_cells)[:, None]
@@ -114,6 +121,19 @@ class Cells:
         gaps = np.stack([np.square(self.centers - center).sum(axis=1) for center in self.centers])
         np.fill_diagonal(gaps, -1)
         return np.argsort(gaps, axis=1, kind="stable")
+
+    def needed(
+        self, nearby: np.ndarray, points: np.ndarray, m: int, rng: np.random.Generator
+    ) -> int:
+        """Return how many nearby cells contain most of the m nearest points of a sample."""
+        n, n_cells = len(points), len(self.centers)
+        cells = np.empty(n, dtype=np.int64)
+        cells[self.order] = np.repeat(np.arange(n_cells), np.diff(self.starts))
+        some = compared(n, rng)
+        places = np.argsort(nearby[cells[some]], axis=1)
+        found = _nearest_to_some(points, some, m)
+        wanted = most_of(np.take_along_axis(places, cells[found], axis=1))
+        return min(wanted, max(1, n_cells * _MOST_CANDIDATES // n))
 
     def relative(self, singles: Singles, points: np.ndarray) -> np.ndarray:
         """Return float32 points (n, d) by cell, relative to the center of their cell.
@@ -154,6 +174,81 @@ def _are_distinct(centers: np.ndarray, norms: np.ndarray, n_threads: int) -> boo
     return bool(np.mean(distances[:, 1] ** 2 < _DISTINCT * norms) < _FEW)
 
 
+def candidates_per_row(points: Points, inside: np.ndarray, m: int, rng: np.random.Generator) -> int:
+    """Return how many neighbors in fewer columns contain most of the m nearest in all columns.
+
+    `inside` (n, c) are projections of the points (n, d) to fewer columns. Both are compared for a
+    sample of points.
+    """
+    n = len(inside)
+    some = compared(n, rng)
+    squares = _squares_to_some(inside, some)
+    limits = np.take_along_axis(squares, _nearest_to_some(points, some, m), axis=1)
+    nearer = [np.searchsorted(np.sort(row), of) for row, of in zip(squares, limits, strict=True)]
+    return min(max(most_of(np.stack(nearer)), m), _MOST_PER_NEIGHBOR * m, n - 1)
+
+
+def compared(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows whose neighbors decide how many candidates are searched."""
+    return np.sort(rng.choice(n, min(_COMPARED, n), replace=False))
+
+
+def most_of(places: np.ndarray) -> int:
+    """Return the number of places, from the first on, that include most of the given ones."""
+    return int(np.quantile(places, _FOUND, method="higher")) + 1
+
+
+def _nearest_to_some(points: Any, some: np.ndarray, m: int) -> np.ndarray:
+    """Return the m other points (q, m) nearest to some of the points."""
+    return np.argpartition(_squares_to_some(points, some), m - 1, axis=1)[:, :m]
+
+
+def _squares_to_some(points: Any, some: np.ndarray) -> np.ndarray:
+    """Return squared distances (q, n) from some of the points to all others, about exact."""
+    if isinstance(points, csr_array):
+        singles = Singles(np.zeros(points.shape[1]), 1.0)
+    else:
+        singles = Singles.of(points)
+    queries = singles(take_rows(points, some))
+    norms = np.einsum("ij,ij->i", queries, queries)[:, None]
+    squares: np.ndarray = np.empty((len(some), points.shape[0]), dtype=np.float32)
+    with one_blas_thread():
+        for part in row_blocks(points.shape[0], _ROWS):
+            block = singles(take_rows(points, part))
+            inner = np.einsum("ij,ij->i", block, block)
+            squares[:, part] = norms + inner - 2 * queries @ block.T
+    squares[np.arange(len(some)), some] = np.inf
+    return squares
+
+
+def nearest_of(
+    points: Any, candidates: np.ndarray, m: int, n_threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the m nearest (n, m) of the candidates (n, c) of each point, and squared distances.
+
+    Distances are sums of squared differences in all columns.
+    """
+    found: np.ndarray = np.empty((len(candidates), m), dtype=candidates.dtype)
+    squares = np.empty(found.shape)
+
+    def fill(part: slice) -> None:
+        distances = pair_squares(points, candidates, part)
+        if candidates.shape[1] == m:
+            found[part], squares[part] = candidates[part], distances
+            return
+        chosen = np.argpartition(distances, m - 1, axis=1)[:, :m]
+        found[part] = np.take_along_axis(candidates[part], chosen, axis=1)
+        squares[part] = np.take_along_axis(distances, chosen, axis=1)
+
+    rows = _TOGETHER
+    if not isinstance(points, np.ndarray | csr_array):
+        # Rows that are computed when they are read take memory.
+        rows = min(rows, block_rows(8 * points.shape[1] * (candidates.shape[1] + 1)))
+    for _ in thread_map(fill, row_blocks(len(candidates), rows), n_threads):
+        pass
+    return found, squares
+
+
 def neighbors_of_all(
     points: np.ndarray, m: int, rng: np.random.Generator, n_threads: int
 ) -> np.ndarray:
@@ -172,12 +267,12 @@ def neighbors_of_all(
     from trigpoint._kernels.cell_search import nearest_of_products
 
     singles = Singles.of(points)
-    cells = Cells.of(singles(points), rng, n_threads)
+    cells = Cells.of(singles(points), rng, n_threads, _FINER * cell_count(n))
     order, starts, centers = cells.order, cells.starts, cells.centers
     grouped = cells.relative(singles, points)
     nearby = cells.nearby()
     sizes = np.diff(starts)
-    wanted = cells_to_search(n, len(sizes))
+    wanted = cells.needed(nearby, points, m, rng)
     found: np.ndarray = np.empty((n, m), dtype=np.int64)
 
     def search(cell: int) -> None:

@@ -15,8 +15,8 @@ Points = np.ndarray | csr_array
 _DENSE_BYTES = 2**20
 
 
-def take_rows(X: Any, rows: np.ndarray) -> np.ndarray:
-    """Return a few rows of points as a dense array."""
+def take_rows(X: Any, rows: np.ndarray | slice) -> np.ndarray:
+    """Return rows of points as a dense array."""
     taken: np.ndarray = X[rows].toarray() if isinstance(X, csr_array) else X[rows]
     return taken
 
@@ -44,6 +44,27 @@ def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray
     if isinstance(X, csr_array):
         return sparse_squares_to(*stored(X), rows, point)
     return squares_to(X, rows, point)
+
+
+def pair_squares(X: Any, others: np.ndarray, part: slice) -> np.ndarray:
+    """Return squared distances (b, m) from a block of rows to other rows, given as (n, m).
+
+    Unless `X` is an array, dense or sparse, ``X[rows]`` reads rows when they are needed.
+    """
+    from trigpoint._kernels.cell_search import squares_of_pairs
+    from trigpoint._kernels.sparse_loops import sparse_squares_of_pairs
+
+    squares = np.empty((part.stop - part.start, others.shape[1]))
+    if isinstance(X, csr_array):
+        sparse_squares_of_pairs(*stored(X), others, part.start, part.stop, squares)
+    elif isinstance(X, np.ndarray):
+        squares_of_pairs(X, others, part.start, part.stop, squares)
+    else:
+        read, places = np.unique(others[part], return_inverse=True)
+        near = np.concatenate([X[part], X[read]])
+        pairs = len(squares) + places.reshape(squares.shape)
+        squares_of_pairs(near, pairs, 0, len(squares), squares)
+    return squares
 
 
 def read_only(points: Points) -> Points:

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.device import to_device
-from trigpoint._neighbors.cells import EXACT_ROWS, Singles, cell_count, cells_to_search
+from trigpoint._neighbors.cells import EXACT_ROWS, Singles, cell_count, compared, most_of
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
 # Number of points that decide the center and scale of single precision.
 _SAMPLE = 1000
+
+# Neighbors of a point are searched in as many cells as contain most of those of a sample, but in
+# about this many points at the most, or in this many cells if that is more.
+_CANDIDATES = 8000
+_FEWEST = 12
 
 # Bytes of the largest temporary array.
 BLOCK_BYTES = 2**30
@@ -96,12 +101,30 @@ class TorchCells:
             centers, mode = self._centers, "donot_use_mm_for_euclid_dist"
             gaps = torch.cdist(centers, centers, compute_mode=mode).fill_diagonal_(-1)
             near = gaps.argsort(dim=1, stable=True)
-            least = min(cells_to_search(len(self.order), len(sizes)), len(sizes))
+            most = max(_CANDIDATES * len(sizes) // len(self.order), _FEWEST)
+            least = min(self._needed(near, m), most, len(sizes))
             # There are enough cells for m others.
             counts = ((sizes[near].cumsum(dim=1) <= m).sum(dim=1) + 1).clamp(min=least).tolist()
             near = near[:, : max(counts)].tolist()
             self._listed[m] = [cells[:count] for cells, count in zip(near, counts, strict=True)]
         return self._listed[m]
+
+    def _needed(self, near: Any, m: int) -> int:
+        """Return how many of the nearest cells contain most of the m nearest points of a sample."""
+        import torch
+
+        n, device = len(self.order), self.order.device
+        some = to_device(compared(n, np.random.default_rng(0)), device)
+        m = min(m, n - 1)
+        squares = torch.empty((len(some), n), dtype=torch.float32, device=device)
+        queries = self._grouped[some] + self._centers[self._cells[some]]
+        for part in row_blocks(n, block_rows(32 * self._grouped.shape[1], BLOCK_BYTES)):
+            points = self._grouped[part] + self._centers[self._cells[part]]
+            squares[:, part] = torch.cdist(queries, points).float()
+        squares[torch.arange(len(some), device=device), some] = np.inf
+        found = self._cells[squares.topk(m, dim=1, largest=False, sorted=False).indices]
+        places = near[self._cells[some]].argsort(dim=1).gather(1, found)
+        return most_of(places.cpu().numpy())
 
     def _found(self, queries: Any, ends: list[int], m: int, are_own: bool) -> Any:
         """Return positions (b, m) of points near queries that are grouped in the same cells."""

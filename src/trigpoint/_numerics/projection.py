@@ -23,8 +23,10 @@ _MORE = 10
 _ROUNDS = 3
 _CLIPPED = 3.0
 
-# Up to this many columns, the neighbors of all rows are searched in all of them.
+# With more columns, candidates for the neighbors of all rows are searched in this many components.
 SEARCHED = 128
+# Rows that one matrix product projects.
+_PRODUCT_ROWS = 4096
 
 # Squares of larger values would exceed the range of float32.
 LARGE = 1e15
@@ -94,6 +96,24 @@ def projected_there(center: Any, components: Any, X: Any) -> tuple[Any, Any]:
     inside = around @ components
     left = around.square().sum(dim=1) - inside.square().sum(dim=1)
     return inside, left.clamp(min=0).sqrt()
+
+
+def roughly_projected(projection: Projection, X: Points, dtype: Any, n_threads: int) -> np.ndarray:
+    """Return coordinates of all points from products in their precision, fast but less accurate."""
+    center, components = (array.astype(X.dtype) for array in projection)
+    coordinates = np.empty((X.shape[0], components.shape[1]), dtype=dtype)
+    offset = center @ components
+
+    def fill(part: slice) -> None:
+        if isinstance(X, csr_array):
+            coordinates[part] = X[part] @ components - offset
+        else:
+            coordinates[part] = (X[part] - center) @ components
+
+    with one_blas_thread():
+        for _ in thread_map(fill, row_blocks(len(coordinates), _PRODUCT_ROWS), n_threads):
+            pass
+    return coordinates
 
 
 def all_projected(projection: Projection, X: Points, n_threads: int) -> tuple[np.ndarray, float]:
