@@ -74,6 +74,8 @@ _JITTER = 1e-4
 _CLIPPED = 3.0
 
 _ROWS = 512
+# Parts per thread whose repulsion is computed at once; some take longer than others.
+_PARTS = 4
 
 
 def affinities(
@@ -278,7 +280,7 @@ def optimized(
     neighbors before the first of `n_iter` steps.
     """
     masses, k = forces.masses, len(start)
-    anchors = _smoothed(forces, start - masses @ start, smoothing)
+    anchors = _smoothed(forces, start - _mean(masses, start), smoothing)
     points, velocities = anchors + 0, 0 * anchors
     spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
 
@@ -307,7 +309,7 @@ def optimized(
         for _ in forces.over_parts(partial(accelerate, repulsion, strength, scale, length)):
             pass
         points += velocities
-        points -= masses @ points
+        points -= _mean(masses, points)
         if report is not None:
             report("layout", step + 1, n_iter)
     return points
@@ -330,9 +332,14 @@ def _smoothed(forces: Forces, start: Any, times: int) -> Any:
         moved = 0 * points
         for _ in forces.over_parts(partial(average, moved)):
             pass
-        points = moved - masses @ moved
-    variances, wanted = (masses @ found**2 for found in (points, start))
+        points = moved - _mean(masses, moved)
+    variances, wanted = (_mean(masses, found**2) for found in (points, start))
     return points * (wanted / (variances + (variances == 0))) ** 0.5
+
+
+def _mean(masses: Any, values: Any) -> Any:
+    """Return the weighted mean (l,) of values (k, l), the same with any number of BLAS threads."""
+    return (masses[:, None] * values).sum(axis=0)
 
 
 def _product(masses: Any, left: Any, right: Any) -> float:
@@ -364,7 +371,7 @@ class _HostForces:
 
     def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
         """Call a function for parts of the landmarks, in threads."""
-        parts = _parts(len(self.masses), self._n_threads)
+        parts = _parts(len(self.masses), self._n_threads, 1)
         return thread_map(function, parts, self._n_threads)
 
 
@@ -379,18 +386,18 @@ def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.nda
     def fill(part: slice) -> None:
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
 
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
+    for _ in thread_map(fill, _parts(len(points), n_threads, _PARTS), n_threads):
         pass
     repulsion = np.empty_like(points)
     repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)
     return repulsion
 
 
-def _parts(k: int, n_threads: int) -> Iterator[slice]:
+def _parts(k: int, n_threads: int, per_thread: int) -> Iterator[slice]:
     """Yield a few parts per thread: results do not depend on them, but each costs a call."""
     from trigpoint._kernels.forces import TOGETHER
 
-    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
+    rows = k if n_threads == 1 else max(_ROWS, -(-k // (per_thread * n_threads)))
     return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
 
 

@@ -31,8 +31,9 @@ from trigpoint._pool import DevicePool
 # Bisections of the precision of each row; single precision has no more digits.
 _BISECTIONS = 40
 
-# Number of rows that decide how many candidates are compared in all columns.
+# Number of rows that decide how many candidates are compared in all columns, and the limit.
 _SAMPLE = 20_000
+_MOST_PER_NEIGHBOR = 4
 
 # Pairs whose attraction is computed at once, and rows that are spread to the grid at once.
 _PAIRS = 2**24
@@ -101,8 +102,8 @@ class DeviceForces:
         if points.shape[1] > SEARCHED:
             searched = pool.inside
             some = to_device(np.sort(run.rng.permutation(k)[:_SAMPLE]), points.device)
-            both = (rows[some].cpu().numpy() for rows in (points, searched))
-            candidates = candidates_per_row(*both, m, run.rng)
+            outer, inner = (rows[some].cpu().numpy() for rows in (points, searched))
+            candidates = min(candidates_per_row(outer, inner, m, run.rng), _MOST_PER_NEIGHBOR * m)
         cells = TorchCells(searched, run.rng)
         neighbors, squares = _nearest_of(points, cells.order, cells.neighbors(candidates), m)
         _finish(points)
