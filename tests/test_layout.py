@@ -45,8 +45,7 @@ def repelled(points, masses, angle):
     """Return forces and sums of all points, in their original order."""
     tree = mass_tree(points, masses)
     forces, sums = np.empty_like(points), np.empty(len(points))
-    inside, n = points[tree.order], len(points)
-    repel(tree, inside, masses[tree.order], 0, n, angle, forces, sums)
+    repel(tree, angle, 0, len(points), forces, sums)
     back = np.argsort(tree.order)
     return forces[back], sums[back]
 

@@ -22,6 +22,7 @@ WARM_UP_ROWS = 20_000
 GROUPS, DIMENSION = 80, 4
 NEIGHBORS, QUERIES = 10, 200
 NEW_ROWS = 100_000
+MEMORY_LIMIT = 64e9  # bytes of the host
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -152,4 +153,4 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.table(["seconds", *heads], lines)
 
 
-EXPERIMENT = Experiment("gpu", "Rows on a GPU", cases, apart(run), show)
+EXPERIMENT = Experiment("gpu", "Rows on a GPU", cases, apart(run, memory_limit=MEMORY_LIMIT), show)

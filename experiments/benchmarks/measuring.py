@@ -29,10 +29,16 @@ Run = Callable[[Row, Settings], Row]
 _parent: Connection | None = None
 
 
-def apart(run: Run, limit: float = FIT_LIMIT, quick_limit: float = QUICK_FIT_LIMIT) -> Run:
+def apart(
+    run: Run,
+    limit: float = FIT_LIMIT,
+    quick_limit: float = QUICK_FIT_LIMIT,
+    memory_limit: float = MEMORY_LIMIT,
+) -> Run:
     """Wrap `run` to run cases in fresh processes; a failed case returns ``{"error": reason}``.
 
-    `limit` is the maximum number of seconds for each timed call, and `quick_limit` for quick runs.
+    `limit` is the maximum number of seconds for each timed call, `quick_limit` for quick runs, and
+    `memory_limit` the maximum number of bytes.
     """
 
     def run_apart(case: Row, settings: Settings) -> Row:
@@ -42,7 +48,9 @@ def apart(run: Run, limit: float = FIT_LIMIT, quick_limit: float = QUICK_FIT_LIM
         worker.start()
         there.close()
         try:
-            return _followed(worker, messages, quick_limit if settings.quick else limit)
+            return _followed(
+                worker, messages, quick_limit if settings.quick else limit, memory_limit
+            )
         finally:
             worker.kill()
             worker.join()
@@ -72,7 +80,7 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:90]}"
 
 
-def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
+def _followed(worker: BaseProcess, messages: Connection, limit: float, memory_limit: float) -> Row:
     """Return the result of a worker, the limit that it exceeded, or how it ended."""
     deadline = float("inf")
     while True:
@@ -88,8 +96,8 @@ def _followed(worker: BaseProcess, messages: Connection, limit: float) -> Row:
             if isinstance(message, dict):
                 return message
             deadline = time.monotonic() + limit if message else float("inf")
-        if memory_field("RssAnon", worker.pid) > MEMORY_LIMIT:
-            return {"error": f"> {MEMORY_LIMIT / 1e9:.0f} GB"}
+        if memory_field("RssAnon", worker.pid) > memory_limit:
+            return {"error": f"> {memory_limit / 1e9:.0f} GB"}
         if time.monotonic() > deadline:
             return {"error": f"> {limit:g} s"}
 

@@ -252,6 +252,9 @@ class Forces(Protocol):
     masses: Any
     pulls: Any
 
+    def mean(self, values: Any) -> Any:
+        """Return the mean (l,) of values (k, l), weighted by the masses."""
+
     def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
         """Return the attraction (b, l) of some landmarks by their neighbors.
 
@@ -279,10 +282,10 @@ def optimized(
     The exaggeration is the attraction relative to t-SNE. `smoothing` is the number of averages over
     neighbors before the first of `n_iter` steps.
     """
-    masses, k = forces.masses, len(start)
-    anchors = _smoothed(forces, start - _mean(masses, start), smoothing)
+    k = len(start)
+    anchors = _smoothed(forces, start - forces.mean(start), smoothing)
     points, velocities = anchors + 0, 0 * anchors
-    spread, anchor = _product(masses, anchors, anchors), min(_ANCHOR[0], _ANCHOR[1] / k)
+    spread, anchor = float(forces.mean(anchors * anchors).sum()), min(_ANCHOR[0], _ANCHOR[1] / k)
 
     def accelerate(
         repulsion: Any, strength: float, scale: float, length: float, part: slice
@@ -299,17 +302,17 @@ def optimized(
         early, length = next(phase[1:] for phase in _PHASES if step < phase[0] * n_iter)
         strength = max(exaggeration, early)
         if step == int(_ENLARGED_AFTER * n_iter):
-            radius = np.sqrt(_product(masses, points, points))
+            radius = np.sqrt(float(forces.mean(points * points).sum()))
             wanted = _ENLARGED_RADIUS * np.sqrt(k) / max(exaggeration, 1.0)
             points *= max(1.0, float(wanted / radius)) if radius > 0 else 1.0
             velocities[:] = 0.0
         if step % _EVERY == 0:
             repulsion = forces.repulsion(points)
-            scale = _product(masses, points, anchors) / spread if spread > 0 else 0.0
+            scale = float(forces.mean(points * anchors).sum()) / spread if spread > 0 else 0.0
         for _ in forces.over_parts(partial(accelerate, repulsion, strength, scale, length)):
             pass
         points += velocities
-        points -= _mean(masses, points)
+        points -= forces.mean(points)
         if report is not None:
             report("layout", step + 1, n_iter)
     return points
@@ -320,7 +323,7 @@ def _smoothed(forces: Forces, start: Any, times: int) -> Any:
 
     Neighbors thus start together, and the map depends less on chance.
     """
-    points, masses = start, forces.masses
+    points = start
     # Landmarks without neighbors stay.
     pulls = forces.pulls + (forces.pulls == 0)
 
@@ -332,19 +335,9 @@ def _smoothed(forces: Forces, start: Any, times: int) -> Any:
         moved = 0 * points
         for _ in forces.over_parts(partial(average, moved)):
             pass
-        points = moved - _mean(masses, moved)
-    variances, wanted = (_mean(masses, found**2) for found in (points, start))
+        points = moved - forces.mean(moved)
+    variances, wanted = (forces.mean(found**2) for found in (points, start))
     return points * (wanted / (variances + (variances == 0))) ** 0.5
-
-
-def _mean(masses: Any, values: Any) -> Any:
-    """Return the weighted mean (l,) of values (k, l), the same with any number of BLAS threads."""
-    return (masses[:, None] * values).sum(axis=0)
-
-
-def _product(masses: Any, left: Any, right: Any) -> float:
-    """Return the weighted mean of the dot products of positions."""
-    return float((masses * (left * right).sum(axis=1)).sum())
 
 
 class _HostForces:
@@ -355,6 +348,10 @@ class _HostForces:
         self._joint, self._n_threads = joint, n_threads
         self.pulls = joint.sum(axis=1) / self.masses
         self._weights = joint.data / np.repeat(self.masses, np.diff(joint.indptr))
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Return the weighted mean (3,) of values (k, 3), the same with any number of threads."""
+        return np.asarray(np.einsum("i,ij->j", self.masses, values))
 
     def attraction(self, points: np.ndarray, part: slice, decay: float = 1.0) -> np.ndarray:
         """Return the attraction (b, 3) of some landmarks by their neighbors."""
@@ -379,17 +376,16 @@ def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.nda
     """Return the repulsion (k, 3) of every landmark by all others."""
     from trigpoint._kernels.forces import repel
 
-    tree = mass_tree(points, masses)
-    inside, inner_masses = points[tree.order], masses[tree.order]
-    pushes, sums = np.empty_like(points), np.empty(len(points))
+    tree = mass_tree(points, masses, n_threads)
+    pushes, sums, repulsion = np.empty_like(points), np.empty(len(points)), np.empty_like(points)
 
     def fill(part: slice) -> None:
-        repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
+        repel(tree, _ANGLE, part.start, part.stop, pushes, sums)
+        repulsion[tree.order[part]] = pushes[part]
 
     for _ in thread_map(fill, _parts(len(points), n_threads, _PARTS), n_threads):
         pass
-    repulsion = np.empty_like(points)
-    repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)
+    repulsion /= np.add.reduce(tree.masses * sums)
     return repulsion
 
 
@@ -401,22 +397,29 @@ def _parts(k: int, n_threads: int, per_thread: int) -> Iterator[slice]:
     return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
 
 
-def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":
+def mass_tree(points: np.ndarray, masses: np.ndarray, n_threads: int = 1) -> "MassTree":
     """Build the tree over points (n, 3)."""
-    from trigpoint._kernels.forces import MassTree, divide, morton_codes, summarize
+    from trigpoint._kernels.forces import MassTree, by_code, divide, morton_codes, summarize
 
     n = len(points)
-    codes = np.empty(n, dtype=np.int64)
-    morton_codes(points, codes, _BITS)
-    order = np.argsort(codes, kind="stable")
+    codes, inside, inner_masses = np.empty(n, np.int64), np.empty((n, 3)), np.empty(n)
+    lowest, highest = (np.array([limit(c) for c in points.T]) for limit in (np.min, np.max))
+    side, dimension = float((highest - lowest).max()), 3 if lowest[2] < highest[2] else 2
+
+    def encode(part: slice) -> None:
+        morton_codes(points[part], lowest, side, dimension, _BITS, codes[part])
+
+    def gather(part: slice) -> None:
+        inside[part], inner_masses[part] = points[order[part]], masses[order[part]]
+
+    for _ in thread_map(encode, _parts(n, n_threads, 1), n_threads):
+        pass
+    order, codes = by_code(codes, dimension * _BITS)
+    for _ in thread_map(gather, _parts(n, n_threads, 1), n_threads):
+        pass
     starts, stops, past = (np.empty(2 * n, dtype=np.int64) for _ in range(3))
-    count = divide(codes[order], starts, stops, past)
-    tree = MassTree(
-        order,
-        starts[:count],
-        stops[:count],
-        past[:count],
-        np.empty((count, 5)),
-    )
-    summarize(tree, points[order], masses[order])
+    count = divide(codes, starts, stops, past)
+    nodes = starts[:count], stops[:count], past[:count]
+    tree = MassTree(order, inside, inner_masses, *nodes, np.empty((count, 5)))
+    summarize(tree)
     return tree

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from worker import do
 
-from experiments.benchmarks import peers, peers_page, samplers, sets, tables
+from experiments.benchmarks import gpu, peers, peers_page, samplers, sets, tables
 from experiments.benchmarks.measuring import apart, measure
 from experiments.pages import Page
 from experiments.runner import MissingDataError, Settings
@@ -114,6 +114,18 @@ def test_tables_with_categories(tmp_path, monkeypatch, rng):
     line = np.arange(20.0)[:, None] + 100 * groups[:, None]
     assert tables.accuracy(line, groups) == 1.0
     assert tables.accuracy(line, np.arange(20) % 2) < 0.5
+
+
+def test_rows_on_a_gpu_that_was_measured(tmp_path):
+    case = next(gpu.cases(Settings()))
+    row = case | {"seconds": 1.5, "memory": 3e9, "device": "GPU", "fit: start": 0.25}
+    row |= {"repeated": 1, "preserved": 0.5, "transform": 0.1}
+    failed = dict.fromkeys(row) | case | {"error": "> 600 s"}
+    page = Page(tmp_path, "gpu", "Group")
+    gpu.show([row, failed], Settings(), page)
+    text = page.write().read_text()
+    assert "| fit: start | 0.250 |" in text
+    assert "failed: > 600 s" in text
 
 
 def test_scores_by_hand():

@@ -304,7 +304,7 @@ class LandmarkMap(Embedding):
             if are_many and points.shape[1] > SEARCHED:
                 inside = pool.searched(run.n_threads)
                 searched = inside if all_there else inside[places]
-                candidates = candidates_per_row(points, searched, m, run.rng)
+                candidates = candidates_per_row(points, searched, m, run.rng, run.n_threads)
             else:
                 searched = take_rows(points, slice(None))
         near = neighbors_of_all(searched, candidates, run.rng, run.n_threads)

@@ -121,6 +121,10 @@ class DeviceForces:
         ordered[self.order] = ordered.clone()
         return ordered.double().cpu().numpy()
 
+    def mean(self, values: Any) -> Any:
+        """Return the mean (l,) of values (k, l), weighted by the masses."""
+        return (self.masses[:, None] * values).sum(dim=0)
+
     def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
         """Return the attraction (b, l) of a part of the rows by their neighbors."""
         import torch

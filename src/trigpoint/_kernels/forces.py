@@ -15,6 +15,10 @@ from trigpoint._kernels.jit import compiled_strictly
 # Maximum number of points in a leaf, whose forces are summed one by one.
 _LEAF = 4
 
+# Bits of a digit by which codes are sorted, and number of digits.
+_DIGIT_BITS = 10
+_DIGITS = 2**_DIGIT_BITS
+
 # Number of points that traverse the tree together, and size of their interaction buffer.
 TOGETHER = 16
 _FOUND = 512
@@ -27,6 +31,8 @@ class MassTree(NamedTuple):
     """
 
     order: np.ndarray  # The points (n,); those of a node are contiguous.
+    points: np.ndarray  # Their positions (n, 3) and masses (n,), in that order.
+    masses: np.ndarray
     starts: np.ndarray  # Range of each node's points in that order: first, and past the last.
     stops: np.ndarray
     past: np.ndarray  # The next node that is not below the given one.
@@ -35,29 +41,45 @@ class MassTree(NamedTuple):
 
 
 @compiled_strictly
-def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
-    """Interleave the bits of the first two or three coordinates, in a cube around the points."""
-    n = len(points)
-    low = np.empty(3)
-    side, dimension = 0.0, 2
-    for c in range(3):
-        smallest = largest = points[0, c]
-        for i in range(n):
-            smallest = min(smallest, points[i, c])
-            largest = max(largest, points[i, c])
-        low[c] = smallest
-        side = max(side, largest - smallest)
-        if c == 2 and smallest < largest:
-            dimension = 3
+def morton_codes(
+    points: np.ndarray, low: np.ndarray, side: float, dimension: int, bits: int, codes: np.ndarray
+) -> None:
+    """Interleave the bits of the coordinates, in a cube with the corner `low` and a given side."""
     cells = np.int64(1) << np.int64(bits)
     scale = cells / side if side > 0 else 0.0
-    for i in range(n):
+    for i in range(len(points)):
         code = np.int64(0)
         for c in range(dimension):
             cell = min(np.int64((points[i, c] - low[c]) * scale), cells - 1)
             for bit in range(bits):
                 code |= ((cell >> bit) & 1) << (bit * dimension + c)
         codes[i] = code
+
+
+@compiled_strictly
+def by_code(codes: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stable order of codes with this many bits, and the codes in it: a radix sort."""
+    n = len(codes)
+    order, codes = np.arange(n), codes.copy()
+    next_order, next_codes = np.empty_like(order), np.empty_like(codes)
+    ends = np.empty(_DIGITS, dtype=np.int64)
+    shift = 0
+    while shift < bits:
+        for digit in range(_DIGITS):
+            ends[digit] = 0
+        for i in range(n):
+            ends[(codes[i] >> shift) % _DIGITS] += 1
+        total = 0
+        for digit in range(_DIGITS):
+            ends[digit], total = total, total + ends[digit]
+        for i in range(n):
+            digit = (codes[i] >> shift) % _DIGITS
+            next_order[ends[digit]], next_codes[ends[digit]] = order[i], codes[i]
+            ends[digit] += 1
+        order, next_order = next_order, order
+        codes, next_codes = next_codes, codes
+        shift += _DIGIT_BITS
+    return order, codes
 
 
 @compiled_strictly
@@ -100,9 +122,9 @@ def divide(codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.nd
 
 
 @compiled_strictly
-def summarize(tree: MassTree, points: np.ndarray, masses: np.ndarray) -> None:
-    """Fill the values of the nodes; points and masses are in the order of the tree."""
-    n_nodes = len(tree.starts)
+def summarize(tree: MassTree) -> None:
+    """Fill the values of the nodes."""
+    n_nodes, points, masses = len(tree.starts), tree.points, tree.masses
     lower, upper = np.empty((n_nodes, 3)), np.empty((n_nodes, 3))
     values = tree.values
     for node in range(n_nodes - 1, -1, -1):
@@ -135,14 +157,7 @@ def summarize(tree: MassTree, points: np.ndarray, masses: np.ndarray) -> None:
 
 @compiled_strictly
 def repel(
-    tree: MassTree,
-    points: np.ndarray,
-    masses: np.ndarray,
-    start: int,
-    stop: int,
-    angle: float,
-    forces: np.ndarray,
-    sums: np.ndarray,
+    tree: MassTree, angle: float, start: int, stop: int, forces: np.ndarray, sums: np.ndarray
 ) -> None:
     """Approximate the repulsion of points `start` to `stop` by all others, distant nodes as points.
 
@@ -154,7 +169,7 @@ def repel(
     (J. E. Barnes, "A modified tree code: don't laugh; it runs", J. Computational Physics, 1990).
     """
     starts, stops, past, values = tree.starts, tree.stops, tree.past, tree.values
-    n_nodes = len(starts)
+    points, masses, n_nodes = tree.points, tree.masses, len(starts)
     limit = 1 / (angle * angle)
     found = np.empty((_FOUND, 4))
     low, high = np.empty(3), np.empty(3)

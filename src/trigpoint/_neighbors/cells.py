@@ -123,7 +123,12 @@ class Cells:
         return np.argsort(gaps, axis=1, kind="stable")
 
     def needed(
-        self, nearby: np.ndarray, points: np.ndarray, m: int, rng: np.random.Generator
+        self,
+        nearby: np.ndarray,
+        points: np.ndarray,
+        m: int,
+        rng: np.random.Generator,
+        n_threads: int,
     ) -> int:
         """Return how many nearby cells contain most of the m nearest points of a sample."""
         n, n_cells = len(points), len(self.centers)
@@ -131,19 +136,23 @@ class Cells:
         cells[self.order] = np.repeat(np.arange(n_cells), np.diff(self.starts))
         some = compared(n, rng)
         places = np.argsort(nearby[cells[some]], axis=1)
-        found = _nearest_to_some(points, some, m)
+        found = _nearest_to_some(points, some, m, n_threads)
         wanted = most_of(np.take_along_axis(places, cells[found], axis=1))
         return min(wanted, max(1, n_cells * _MOST_CANDIDATES // n))
 
-    def relative(self, singles: Singles, points: np.ndarray) -> np.ndarray:
+    def relative(self, singles: Singles, points: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return float32 points (n, d) by cell, relative to the center of their cell.
 
         Points of a cell have many digits in common if it is small and far from the origin.
         """
         cells = np.repeat(np.arange(len(self.centers)), np.diff(self.starts))
         result: np.ndarray = np.empty(points.shape, dtype=np.float32)
-        for part in row_blocks(len(points), _ROWS):
+
+        def fill(part: slice) -> None:
             result[part] = singles.exactly(points[self.order[part]]) - self.centers[cells[part]]
+
+        for _ in thread_map(fill, row_blocks(len(points), _ROWS), n_threads):
+            pass
         return result
 
 
@@ -174,7 +183,9 @@ def _are_distinct(centers: np.ndarray, norms: np.ndarray, n_threads: int) -> boo
     return bool(np.mean(distances[:, 1] ** 2 < _DISTINCT * norms) < _FEW)
 
 
-def candidates_per_row(points: Points, inside: np.ndarray, m: int, rng: np.random.Generator) -> int:
+def candidates_per_row(
+    points: Points, inside: np.ndarray, m: int, rng: np.random.Generator, n_threads: int = 1
+) -> int:
     """Return how many neighbors in fewer columns contain most of the m nearest in all columns.
 
     `inside` (n, c) are projections of the points (n, d) to fewer columns. Both are compared for a
@@ -182,8 +193,9 @@ def candidates_per_row(points: Points, inside: np.ndarray, m: int, rng: np.rando
     """
     n = len(inside)
     some = compared(n, rng)
-    squares = _squares_to_some(inside, some)
-    limits = np.take_along_axis(squares, _nearest_to_some(points, some, m), axis=1)
+    squares = _squares_to_some(inside, some, n_threads)
+    nearest_rows = _nearest_to_some(points, some, m, n_threads)
+    limits = np.take_along_axis(squares, nearest_rows, axis=1)
     nearer = [np.searchsorted(np.sort(row), of) for row, of in zip(squares, limits, strict=True)]
     return min(max(most_of(np.stack(nearer)), m), _MOST_PER_NEIGHBOR * m, n - 1)
 
@@ -198,25 +210,30 @@ def most_of(places: np.ndarray) -> int:
     return int(np.quantile(places, _FOUND, method="higher")) + 1
 
 
-def _nearest_to_some(points: Any, some: np.ndarray, m: int) -> np.ndarray:
+def _nearest_to_some(points: Any, some: np.ndarray, m: int, n_threads: int) -> np.ndarray:
     """Return the m other points (q, m) nearest to some of the points."""
-    return np.argpartition(_squares_to_some(points, some), m - 1, axis=1)[:, :m]
+    return np.argpartition(_squares_to_some(points, some, n_threads), m - 1, axis=1)[:, :m]
 
 
-def _squares_to_some(points: Any, some: np.ndarray) -> np.ndarray:
-    """Return squared distances (q, n) from some of the points to all others, about exact."""
+def _squares_to_some(points: Any, some: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return approximate squared distances (q, n) from some of the points to all others."""
+    squares: np.ndarray = np.empty((len(some), points.shape[0]), dtype=np.float32)
     if isinstance(points, csr_array):
-        singles = Singles(np.zeros(points.shape[1]), 1.0)
+        queries = take_rows(points, some)
+        inner = np.asarray(points.multiply(points).sum(axis=1))
+        squares[:] = inner[some, None] + inner - 2 * (points @ queries.T).T
     else:
         singles = Singles.of(points)
-    queries = singles(take_rows(points, some))
-    norms = np.einsum("ij,ij->i", queries, queries)[:, None]
-    squares: np.ndarray = np.empty((len(some), points.shape[0]), dtype=np.float32)
-    with one_blas_thread():
-        for part in row_blocks(points.shape[0], _ROWS):
-            block = singles(take_rows(points, part))
-            inner = np.einsum("ij,ij->i", block, block)
-            squares[:, part] = norms + inner - 2 * queries @ block.T
+        queries = singles(points[some])
+        norms = np.einsum("ij,ij->i", queries, queries)[:, None]
+
+        def fill(part: slice) -> None:
+            block = singles(points[part])
+            squares[:, part] = norms + np.einsum("ij,ij->i", block, block) - 2 * queries @ block.T
+
+        with one_blas_thread():
+            for _ in thread_map(fill, row_blocks(len(points), _TOGETHER), n_threads):
+                pass
     squares[np.arange(len(some)), some] = np.inf
     return squares
 
@@ -269,10 +286,10 @@ def neighbors_of_all(
     singles = Singles.of(points)
     cells = Cells.of(singles(points), rng, n_threads, _FINER * cell_count(n))
     order, starts, centers = cells.order, cells.starts, cells.centers
-    grouped = cells.relative(singles, points)
+    grouped = cells.relative(singles, points, n_threads)
     nearby = cells.nearby()
     sizes = np.diff(starts)
-    wanted = cells.needed(nearby, points, m, rng)
+    wanted = cells.needed(nearby, points, m, rng, n_threads)
     found: np.ndarray = np.empty((n, m), dtype=np.int64)
 
     def search(cell: int) -> None:
