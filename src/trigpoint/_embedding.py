@@ -35,7 +35,7 @@ from trigpoint.metrics._quality import Quality
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, ReportOptions, Subject
 
-# Parameters that affect the execution of a fit, not its result.
+# Parameters that affect how a fit is executed, but not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
@@ -65,7 +65,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     _takes_sparse = True
 
     # Properties for reports, verdicts and model files.
-    _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
+    # Name in reports, if it is not the name of the class; subclasses do not inherit it.
+    _title: str
     _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
     _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
     _has_eigenvalues = True  # Whether each coordinate has an eigenvalue.
@@ -204,7 +205,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             check_output(out, X)
         source, groups = self._fit(X, y, sample_weight)
         found = None
-        # Rows of weight 0 are in no group.
+        # Rows of weight 0 belong to no group.
         if groups is not None and len(groups) == source.n and out is None:
             # The landmark of a row is at distance 0, where `transform` returns its coordinates.
             found = source.returned(self.landmark_embedding_[groups])
@@ -350,7 +351,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             Maximum number of points on the page, drawn at random. ``None`` shows up to 100,000
             points, or up to 1,000,000 if they have texts.
         coordinates : array-like of shape (n, l), file, or None, default=None
-            What `transform` returned or wrote for `X`, so that it is not computed again.
+            Result of `transform` for `X`, or the file that it wrote, to avoid computing it again.
         force : bool, default=True
             Whether to replace an existing file.
 
@@ -395,8 +396,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         Parameters
         ----------
         X : array-like of shape (n, d), file, or Dask collection
-            The fitted rows, or similar ones. The neighborhoods of 500 of them are compared among
-            all of them, which takes two to three times as long as `transform`.
+            The fitted rows, or similar ones. The neighborhoods of 500 rows among all rows are
+            compared, which takes two to three times as long as `transform`.
         advise : bool, default=True
             Whether to look for a change that improves the embedding, which takes a few seconds:
             each candidate is fitted to 3,000 of the rows.
@@ -437,7 +438,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return replace(found, advice=advise(self, found, source)) if advised else found
 
     def point_quality(self, X: Any) -> PointQuality:
-        """Measure where the embedding is wrong: at each row, how well it preserves neighborhoods.
+        """Measure how well the embedding preserves the neighborhood of each row.
 
         Parameters
         ----------
@@ -449,9 +450,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         PointQuality
             The arrays `preserved`, `torn` and `false_neighbors`, with one share for each row.
 
-        Examples
-        --------
-        The arrays are colors of a plot.
+        Examples -------- The arrays can serve as the colors of a plot.
 
         >>> import numpy as np
         >>> import trigpoint as tp

@@ -39,7 +39,7 @@ _REGRESSION_POINTS = 1500
 _REGRESSION_NEIGHBORS = 6
 
 
-# Scale below which a coordinate vanishes, or nearly so, in float32.
+# Magnitude below which a coordinate (nearly) vanishes in float32.
 _VANISHED = 1e-30
 
 

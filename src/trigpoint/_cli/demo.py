@@ -23,7 +23,7 @@ _DRAWN_IN_3D = 8_000
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Map the digits, unroll the roll, and write a page and a plot of both."""
+    """Map the digits, unroll the Swiss roll, and write a page and a plot."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
         options.parser.error(

@@ -56,7 +56,7 @@ _MOST_COMPARED = 3
 # Default number of landmarks with `--refine`.
 _REFINED = 1_000
 
-# Mention PCA if its score is better by more than this.
+# Mention PCA only if its score is better by more than this.
 _PCA_BETTER = 0.02
 
 _INCHES, _DPI = (8, 6), 150
@@ -197,7 +197,7 @@ def _read_shown(
 
 
 def _say_scales(options: argparse.Namespace, source: Source) -> None:
-    """Report the columns that dominate distances among the first rows."""
+    """Report the columns that dominate distances, as measured on the first rows."""
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))

@@ -16,7 +16,8 @@ from trigpoint._numerics.projection import projected
 from trigpoint._sources import Source
 from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 
-# Maximum points and bytes of the sample; more would not change the digits shown.
+# Maximum number of points, and size in bytes, of the sample. More would not change the digits
+# shown.
 _SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
 _ERROR_SAMPLE = 4_000
 # Maximum number of landmarks for the trace error, which requires a matrix of all pairs.

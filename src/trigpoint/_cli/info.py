@@ -25,24 +25,25 @@ from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint._spaces import Space, Standardized, space_for
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
-# Maximum bytes of points that are checked without --check, which takes a second or two.
+# Maximum size in bytes of points that are checked without --check, which takes a second or two.
 _LITTLE = 2**28
 
 # Text columns with at most this many distinct values count as classes.
 _MOST_CLASSES = 40
 
-# Some columns, at most half of them, dominate distances if they hold this share of the variance. It
-# is smaller for few columns with names, which often have units of their own.
+# Up to half of the columns dominate distances if they hold this fraction of the variance. The
+# smaller fraction is for tables of few columns, whose units often differ.
 _DOMINANT_SHARE, _DOMINANT_IN_TABLES, _FEW_COLUMNS = 0.999, 0.95, 50
 
-# Rows and bytes of the sample inspected in detail, and landmarks assumed for the local dimension.
+# Maximum number of rows, and size in bytes, of the sample to inspect in detail.
 _SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
+# Number of landmarks that sets the scale at which the local dimension is measured.
 _LANDMARKS = 1_000
 
 # A 2-D embedding needs at least three landmarks.
 _FEWEST_ROWS = 3
 
-# Values for scripts, and text for people.
+# Values for scripts, and text for display.
 _Found = tuple[dict[str, Any], dict[str, str]]
 
 
@@ -255,7 +256,7 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
     points = dense(space(source.take(rows), rows))
     found["dominant_columns"] = dominant_columns(points, dominant_share(source))
     if found["dominant_columns"]:
-        # Distances without scaling would describe these columns alone.
+        # Without scaling, distances would reflect only these columns.
         points = dense(Standardized().fit(points)(points))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
     found["outliers"] = rows[outlying_rows(points)].tolist()
@@ -263,7 +264,7 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
 
 
 def dominant_share(source: Source) -> float:
-    """Return the share of the variance from which few columns dominate distances."""
+    """Return the share of the variance above which a few columns dominate distances."""
     columns = source.columns
     is_table = columns.names is not None and columns.count <= _FEW_COLUMNS
     return _DOMINANT_IN_TABLES if is_table else _DOMINANT_SHARE

@@ -27,15 +27,16 @@ from trigpoint._sources.tables import (
     table_columns,
 )
 
-# Largest share of a column that may be missing.
+# Maximum share of missing values in a column.
 _MOST_MISSING = 0.3
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     """Open the points given by the options.
 
-    Without --columns, the columns of a table are those that `model` was fitted to or, without a
-    model, all but row labels. Without --metric, the option is set to the metric for these columns.
+    Without --columns, a table is read with the columns that `model` was fitted to or, without a
+    model, all columns except row labels. Without --metric, the option is set to the metric for
+    these columns.
     """
     path = Path(split_place(options.input)[0])
     step(options, f"reading {path.name}")
@@ -98,7 +99,7 @@ def open_weighted(options: argparse.Namespace) -> Source:
 
 
 def _wanted(columns: Sequence[str], names: Sequence[str | None]) -> list[str | int]:
-    """Return names and numbers; a number is a position, unless a column has that name."""
+    """Return names and positions; a number is a position unless it is the name of a column."""
     return [int(text) if text.isdecimal() and text not in names else text for text in columns]
 
 
@@ -194,7 +195,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
-    """Read one value per point; return the name of the values, their file and the values.
+    """Read one value per point; return a display name, the file, and the values.
 
     `text`, the argument of `option`, is a column of the points' table, ``FILE`` or ``FILE::KEY``.
     """
@@ -229,7 +230,7 @@ def _value_place(text: str, source: Source, option: str) -> str:
 def read_columns(
     option: str, names: Sequence[str], source: Source
 ) -> tuple[dict[str, np.ndarray], list[Path]]:
-    """Read the values that an option names, by display name, and list the files that hold them."""
+    """Return the values given by an option, keyed by display name, and the files they are in."""
     columns: dict[str, np.ndarray] = {}
     files = []
     for text in names:

@@ -29,7 +29,7 @@ class CommandError(Exception):
 
 
 class Result(NamedTuple):
-    """Result of a subcommand: text for people, and values for scripts (``--json``)."""
+    """Result of a subcommand: text for display, and values for scripts (``--json``)."""
 
     text: str
     values: Mapping[str, Any]

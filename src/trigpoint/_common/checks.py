@@ -17,7 +17,7 @@ from trigpoint._common.errors import ParameterError, ParameterTypeError, Paramet
 # bandwidth nor twice the square underflows or overflows.
 _LEAST, _MOST = 2e-154, 6e153
 
-# Number of dense matrices in memory at once: matrix, factor, working copy and solver workspace.
+# Number of dense matrices in memory at once: the matrix, its factor, a working copy and workspace.
 _COPIES = 4
 
 # Maximum number of rows that a message lists.

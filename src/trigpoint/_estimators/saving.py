@@ -284,7 +284,7 @@ def _stand_in(name: str, fit: Fit) -> Any:
     if name == "init":
         # Coordinates belong to the rows of X, which are not in the file.
         return "auto"
-    # A custom metric is passed to `load`; the state of a random generator has changed.
+    # A custom metric is passed to `load`, and the state of a random generator has changed since.
     return "euclidean" if name == "metric" else None
 
 

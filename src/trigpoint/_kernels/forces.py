@@ -144,7 +144,9 @@ def repel(
     forces: np.ndarray,
     sums: np.ndarray,
 ) -> None:
-    """Approximate the repulsion of points `start` to `stop` by all others, distant nodes as points.
+    """Approximate the repulsion of points `start` to `stop` by all others, using a tree.
+
+    Distant nodes act as points.
 
     Fills `forces` with ``sum_j m_j (y_i - y_j) / (1 + |y_i - y_j|^2)^2`` and `sums` with ``sum_j
     m_j / (1 + |y_i - y_j|^2)``. Points and masses are in the order of the tree.

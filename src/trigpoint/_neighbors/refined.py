@@ -6,8 +6,8 @@ import numpy as np
 
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
-# Rounds in which neighbors of neighbors become candidates. On molecules, a tenth of the nearest
-# neighbors is still missing after one, and the second round finds half of these.
+# Number of rounds in which neighbors of neighbors become candidates. On molecules, a tenth of the
+# nearest neighbors is still missing after the first round, and the second round finds half of them.
 _ROUNDS = 2
 
 # Bytes per candidate: its row, distance and order.

@@ -1,4 +1,4 @@
-"""Approximate nearest neighbors among many points on a device, as `cells` finds them on the host.
+"""Approximate nearest neighbors among many points on a device, like those of `cells` on the host.
 
 Points are kept in the order of their cells. All operations are deterministic.
 """
@@ -12,7 +12,7 @@ from trigpoint._common.device import to_device
 from trigpoint._neighbors.cells import EXACT_ROWS, Singles, cell_count, cells_to_search
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Number of points that decide the center and scale of single precision.
+# Number of points that determine the center and scale for single precision.
 _SAMPLE = 1000
 
 # Bytes of the largest temporary array.
@@ -51,11 +51,11 @@ class TorchCells:
         for part in row_blocks(n, block_rows(16 * points.shape[1], BLOCK_BYTES)):
             inside = self._scaled(points[self.order[part]])
             self._grouped[part] = (inside - centers[self._cells[part]]).float()
-        # Cells to search, by the number of neighbors.
+        # Cells to search, keyed by the number of neighbors.
         self._listed: dict[int, list[list[int]]] = {}
 
     def _scaled(self, points: Any) -> Any:
-        """Return float64 points (b, d) in the unit of most of them; see `Singles`."""
+        """Return scaled float64 points (b, d); see `Singles`."""
         return self._singles.bounded((points.double() - self._center) * self._singles.scale)
 
     def _nearest_centers(self, points: Any, centers: Any) -> Any:
@@ -97,7 +97,7 @@ class TorchCells:
             gaps = torch.cdist(centers, centers, compute_mode=mode).fill_diagonal_(-1)
             near = gaps.argsort(dim=1, stable=True)
             least = min(cells_to_search(len(self.order), len(sizes)), len(sizes))
-            # There are enough cells for m others.
+            # There are enough cells for m other points.
             counts = ((sizes[near].cumsum(dim=1) <= m).sum(dim=1) + 1).clamp(min=least).tolist()
             near = near[:, : max(counts)].tolist()
             self._listed[m] = [cells[:count] for cells, count in zip(near, counts, strict=True)]
@@ -128,7 +128,7 @@ def _by_cell(cells: Any, n_cells: int) -> tuple[Any, list[int]]:
 
 
 def _nearest(queries: Any, points: Any, m: int, are_first: bool) -> Any:
-    """Return the m points (q, m) nearest to queries, which may be the first points themselves."""
+    """Return the m points (q, m) nearest to queries, which may themselves be the first points."""
     import torch
     from torch.nn.functional import pad
 

@@ -127,7 +127,7 @@ def thread_map(
 
 
 class _Blas:
-    """State of the process-wide limit of BLAS to one thread."""
+    """State of the process-wide limit of one BLAS thread."""
 
     lock = threading.Lock()
     # Number of active calls of `one_blas_thread`.

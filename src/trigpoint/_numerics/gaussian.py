@@ -22,8 +22,8 @@ _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Sample size for measuring the spacing of landmarks, as a minimum and per landmark, and number of
-# measurements.
+# Minimum sample size for measuring the spacing of landmarks, sample size per landmark, and number
+# of measurements.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128

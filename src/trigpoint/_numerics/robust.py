@@ -1,8 +1,8 @@
-"""Center and scale of a column that outliers hardly change."""
+"""Robust center and scale of a column."""
 
 import numpy as np
 
-# Values below and above these quantiles count as the quantiles.
+# Quantiles to which values are clipped.
 _ENDS = (0.05, 0.95)
 
 

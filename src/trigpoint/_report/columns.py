@@ -12,14 +12,14 @@ from trigpoint.plot._values import coded_labels
 # Quantiles at the ends of the color scale. Outliers would otherwise compress all other colors.
 _COLOR_QUANTILES = (0.01, 0.99)
 
-# Numbers that are decimals are stored as integers, which compress well.
+# Decimal numbers are stored as integers, which compress well.
 MISSING_NUMBER = -(2**31)
 _MOST_DECIMALS = 15
 _FIRST = 1_000
 
 # Display units of dates, in milliseconds, coarsest first.
 _UNITS = {"day": 86_400_000, "minute": 60_000, "second": 1000}
-# Years from 1970 that both NumPy microseconds and JavaScript dates can represent.
+# Maximum number of years from 1970 that both NumPy microseconds and JavaScript dates can represent.
 _MOST_YEARS = 200_000
 
 
@@ -34,7 +34,7 @@ class Column:
     divisor: float = 1.0  # Numbers are `codes / divisor`, exactly.
     low: float = 0.0  # Smallest number; for dates, in milliseconds since 1970.
     high: float = 1.0  # Largest number.
-    color_low: float = 0.0  # Values at the ends of the color scale.
+    color_low: float = 0.0  # Numbers at the ends of the color scale.
     color_high: float = 1.0
     unit: str = ""  # Finest unit in which dates are shown; empty for numbers.
     labels: tuple[str, ...] | None = None  # Distinct labels, those with a color first.
@@ -70,10 +70,10 @@ def number_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = 
 
 
 def rounded_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = None) -> Column:
-    """Encode numbers, rounded to six digits of the largest."""
+    """Encode numbers, rounded to six significant digits of the largest."""
     largest = float(np.abs(values).max(initial=0))
     decimals = 5 - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    # Beyond these numbers of decimals, powers of ten are not exact.
+    # With more decimals, powers of ten are not exact.
     rounded = np.round(values, decimals) if abs(decimals) <= _MOST_DECIMALS else values
     return number_column(name, rounded, landmarks)
 
@@ -84,7 +84,7 @@ def _encoded(values: np.ndarray) -> tuple[np.ndarray, float]:
     known = values[finite].astype(np.float64)
     for decimals in range(_MOST_DECIMALS + 1):
         divisor = 10.0**decimals
-        # The first values show of most columns that they are not decimals.
+        # The first values rule out most columns that do not hold decimals.
         if _are_multiples(known[:_FIRST], divisor, values.dtype) and _are_multiples(
             known, divisor, values.dtype
         ):

@@ -13,8 +13,8 @@ from trigpoint._sources import Source, open_source
 # Maximum number of coordinates shown.
 MOST_COORDINATES = 6
 
-# Maximum number, and bytes, of the rows of which all columns are kept. Quality and images are
-# computed from these.
+# Maximum number and size in bytes of the rows of which all columns are kept, to compute quality and
+# images.
 _MOST_KEPT = 40_000
 _KEPT_BYTES = 2**29
 
@@ -28,11 +28,11 @@ class Sample:
 
     n: int  # Total number of points.
     n_columns: int  # Number of columns of the data.
-    usable: int  # Number of points without missing values that exclude them.
+    usable: int  # Number of points that are not excluded for missing values.
     rows: np.ndarray  # Row numbers (s,) of the sampled points, ascending.
     coordinates: np.ndarray  # Sampled points (s, l) in the embedding.
     columns: np.ndarray  # Values (s, q) of the chosen columns, as in the data.
-    kept: np.ndarray  # Positions (m,) in the sample of the points that follow, ascending.
+    kept: np.ndarray  # Ascending positions (m,) in the sample of the points in the next two fields.
     raw: Points  # Rows (m, d) of these points, as in the data.
     points: Points  # The same rows as Euclidean coordinates.
 
@@ -47,7 +47,8 @@ def draw_sample(
 ) -> Sample:
     """Draw a sample of `size` points, with the values of the `chosen` columns.
 
-    `coordinates` are those of all points, or a file of them, if already computed.
+    `coordinates` holds the coordinates of all points, or the path of a file with them, if they were
+    already computed.
     """
     n = source.n
     given = None if coordinates is None else _given(coordinates, n)

@@ -165,8 +165,8 @@ class Windows:
         self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
         n, n_features = index.points.shape
         self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
-        # A screen needs distance bounds, which matrix products provide, and a repulsion factor that
-        # is known to increase with distance.
+        # Screening needs distance bounds, which matrix products provide, and a repulsion factor
+        # that is known to increase with distance.
         is_screened = index.name != "tree" and repulsion.is_compiled
         self._screen = Screen(index, repulsion) if is_screened else None
         # Log weights of all points, computed when first needed, and the number of entries of

@@ -20,7 +20,7 @@ from trigpoint._sources.values import Columns, check_shape, point_dtype
 
 SUFFIXES = (".parquet", ".pq")
 
-# Rows per batch. Batches are converted one at a time, so small ones save memory.
+# Number of rows per batch. Batches are converted one at a time, so small batches save memory.
 BATCH_ROWS = 2**16
 
 # Rows read to infer what the columns of a file hold.

@@ -118,7 +118,7 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
 
 
 def read_column(path: Path, key: str) -> tuple[str, Any]:
-    """Read a column of a table, by its name or, without a header, number; return its name also."""
+    """Read a column by name or, without a header, by number; return its name and values."""
     table = _opened(path)
     names = list(table.names or map(str, range(table.head().num_columns)))
     number = names.index(choose_name(key, names, "column", f"{path}::"))

@@ -27,12 +27,12 @@ class Columns:
     count: int
     dtype: np.dtype  # float32 or float64.
     sparse: bool = False  # Whether blocks are CSR arrays.
-    # For tables with columns of any kind, what the numbers mean, and what happens to missing
+    # For tables with columns of any kind, the meaning of the numbers, and the treatment of missing
     # values: "error", "median", "drop", or "mark" if the space replaces them.
     kinds: tuple[ColumnKind, ...] | None = None
     missing: str = "error"
-    # What blocks hold: "numbers", "bits" (packed in uint8; `count` is the number of bits) or
-    # "objects" (1-D arrays of any objects; `count` is 1).
+    # Content of blocks: "numbers", "bits" (packed in uint8; `count` is the number of bits) or
+    # "objects" (1-D arrays of objects; `count` is 1).
     holds: str = "numbers"
     chosen: tuple[int, ...] | None = None  # Numbers of the columns that blocks hold, if not all.
 
@@ -161,7 +161,7 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     """Apply a model to a block; return coordinates in the fitted precision, and the far count."""
     if model.columns.missing == "drop" and (gone := np.isnan(as_dense(block)).any(axis=1)).any():
-        # These rows stay in the result, without coordinates, so that row numbers remain those of X.
+        # Keep these rows in the result, without coordinates, so that row numbers still refer to X.
         result = np.full((len(block), model.n_components), np.nan, dtype=model.columns.dtype)
         rows = np.flatnonzero(~gone)
         result[rows], n_far = applied(model, block[rows], first) if len(rows) else (0.0, 0)

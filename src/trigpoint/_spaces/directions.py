@@ -1,4 +1,4 @@
-"""Distances between directions: rows scaled to unit length, as they are or transformed first."""
+"""Distances between directions. Rows are scaled to unit length, some after a transformation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ class Cosine(Space):
     name = "cosine"
     takes_sparse = True
 
-    _zero_rows = "only zeros"  # What rows without a direction hold.
+    _zero_rows = "only zeros"  # Description, for messages, of rows without a direction.
 
     def _map(self, block: Points, rows: Any) -> Points:
         from trigpoint._kernels.sparse_loops import scale_to_unit
@@ -60,7 +60,7 @@ class Correlation(Cosine):
 
 
 class Hellinger(Cosine):
-    """Square roots of shares, for rows of counts or of a composition.
+    """Square roots of shares, for rows of counts or compositions.
 
     Rows are divided by their sums; the Hellinger distance is the Euclidean distance between the
     square roots, divided by the root of 2.
@@ -76,7 +76,7 @@ class Hellinger(Cosine):
                 numbers = rows[part] if np.ndim(rows) else rows + part.start
                 remedy = "metric='hellinger' takes counts or shares: remove negative values"
                 refuse_values(some < 0, some, numbers, remedy)
-        # The root of the sum of a row is the length of its square roots.
+        # The square roots of a row have a norm equal to the square root of its sum.
         if issparse(block):
             roots = csr_array((np.sqrt(values), block.indices, block.indptr), shape=block.shape)
             return super()._map(roots, rows)

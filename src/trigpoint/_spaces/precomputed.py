@@ -1,4 +1,4 @@
-"""Distances that are given: a full matrix, or the distances to references."""
+"""Precomputed distances: a full matrix, or the distances to references."""
 
 from typing import Any, Self
 
@@ -8,12 +8,12 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace, check_distances
 
-# Matrices of up to this many rows are checked as a whole, and larger ones in a sample of rows.
+# Matrices of up to this many rows are checked completely; in larger ones, a sample of rows is.
 _CHECKED = 2048
 
 
 class Precomputed(ReferenceSpace):
-    """Given distances between all rows, or from each row to references among the rows.
+    """Precomputed distances between all rows, or from each row to reference rows.
 
     Only the columns of the references are read. `transform` takes the distances of new rows to the
     rows, or references, that were fitted.
@@ -42,14 +42,14 @@ class Precomputed(ReferenceSpace):
             known = source.choosing(some).take(some[own])
             sample = read.take(some)
         else:
-            # Nothing else is known than the distances to the references.
+            # Only the distances to the references are known.
             own = np.arange(0, len(chosen), max(1, len(chosen) // n_queries))
             known, sample = between[own], between
         self.fit_map(between, sample.astype(np.float64), known.astype(np.float64), own)
         return read
 
     def fit(self, rows: Points) -> Self:
-        """Do nothing, since `reading` has fitted the map."""
+        """Do nothing, since `reading` has already fitted the map."""
         return self
 
     def distances(self, block: Any, others: Any, rows: Any = 0) -> np.ndarray:

@@ -37,31 +37,31 @@ from trigpoint.metrics._suspects import (
 )
 from trigpoint.metrics._verdict import is_manifold
 
-# Number of rows whose neighborhoods are compared, which gives shares to about two percentage
-# points; and maximum bytes of the sample, which they are part of.
+# Number of rows whose neighborhoods are compared. Shares are then accurate to about two percentage
+# points.
 QUERIES = 500
+# Maximum size of the sample in bytes, including the queries.
 _SAMPLE_BYTES = 2**27
 # Neighborhoods of fewer points are meaningless.
 LEAST_SAMPLE = 5
 
-# Maximum bytes of rows to search neighbors among at once, and maximum number of these rows.
+# Maximum size in bytes, and maximum number, of the rows to search at once.
 _PART_BYTES, _PART_ROWS = 2**24, 2**16
 
-# Half the width of a confidence interval of 95 %, in standard errors.
+# Half-width of a 95 % confidence interval, in standard errors.
 _WIDTH = 1.96
 
 # Number of rows to which distances from all queries are measured.
 _MEASURED = 1_000
-# Number of these rows whose distances are compared, which is enough for two digits.
+# Number of these rows used for the correlation of distances, enough for two digits.
 _COMPARED = 50
 
-# A coordinate is redundant if earlier ones leave at most this share of its standard deviation
-# unexplained. On Swiss rolls, the share is 0.01 to 0.15 for redundant coordinates, and more than
-# 0.5 for others.
+# A coordinate is redundant if earlier ones leave at most this fraction of its standard deviation
+# unexplained. On Swiss rolls, the fraction is 0.01 to 0.15 for redundant coordinates and above 0.5
+# for others.
 _UNEXPLAINED = 0.3
 _REGRESSION_POINTS = 1_500
-# Rows with a coordinate that is farther from the median than this many times the distance of most
-# of them would hide how the others vary.
+# Rows this many times farther from the median than most would dominate the regression.
 _OUTLYING = 10.0
 # With more coordinates, neighbors are too far apart for a local regression.
 _MOST_COORDINATES = 10
@@ -79,8 +79,8 @@ def assess(
 ) -> Quality:
     """Measure the quality of an embedding on the rows of a source, in two passes.
 
-    `model` maps rows to coordinates, and `edges` are those of the landmark graph, if already
-    classified. With weights, rows are sampled accordingly, and rows of weight 0 do not count.
+    `model` maps rows to coordinates, and `edges` holds the classified edges of the landmark graph,
+    if available. Rows are sampled in proportion to their weights, if there are any.
     """
     n = source.n
     if n < LEAST_SAMPLE:
@@ -167,7 +167,7 @@ def assess(
 
 
 def _parts(source: Source, model: Any, d: int, report: Report) -> Iterator[Points]:
-    """Yield Euclidean rows in parts of bounded size, without rows that do not count.
+    """Yield Euclidean rows in parts of bounded size, leaving out rows that do not count.
 
     `d` is the number of Euclidean columns.
     """

@@ -16,21 +16,20 @@ from trigpoint._numerics.projection import projected
 from trigpoint.metrics._map_scores import Squares
 from trigpoint.metrics._preserved import NEAREST, ROUNDING, far_radii
 
-# Maximum number of landmarks to compare neighborhoods among, and number of these from which the
-# distances beyond which landmarks are far are estimated.
+# Maximum number of landmarks to compare, and size of the sample of landmarks from which the radius
+# of "far" is estimated.
 _MOST, _SAMPLE = 10_000, 400
 
-# Number of landmarks among which the neighbors of a point are searched, per neighbor: those nearest
-# to the landmark that is nearest to the point.
+# Candidates per neighbor. They are the landmarks nearest to the landmark closest to the point.
 _LISTED = 2
 
-# Above this number of landmarks in many columns, the nearest one is searched in cells.
+# In high dimension, cells speed up the search for the nearest of more landmarks than this.
 _FEW = 2_000
 
-# A tear runs through a point if at least this share of its neighbors is far away.
+# A point lies on a tear if at least this fraction of its neighbors is far away.
 _TEAR = 0.3
 
-# Squared distances that differ by less than this factor are equal.
+# Squared distances within this factor of each other count as ties.
 TOLERANCE = (1 + ROUNDING) ** 2
 
 
@@ -66,7 +65,7 @@ class Judge:
         self.projection = getattr(extension, "projection", None)
         self.dtype = points.dtype
         if self.projection is None:
-            # The extension may smooth, and thus move landmarks inward.
+            # The extension may smooth the coordinates and thus move landmarks inward.
             coordinates, _ = extend(extension, points, n_threads)
         chosen = np.linspace(0, len(points) - 1, min(len(points), _MOST)).astype(np.int64)
         self.points, self.positions = (
@@ -123,7 +122,7 @@ def _search(points: np.ndarray) -> TreeSearch | ProductSearch | CellSearch:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A model whose coordinates are the shares of a judge, for `Source.map`."""
+    """A model for `Source.map` that returns the shares of a judge as coordinates."""
 
     model: Any
     judge: Judge

@@ -17,17 +17,16 @@ from trigpoint._numerics.blocks import thread_map
 
 NEAREST = 10
 
-# Neighbors in one space that lie beyond this share of all points in the other count as torn apart,
-# or as false.
+# Neighbors in one space count as torn or false if at least this fraction of all points is closer in
+# the other space.
 FAR = 0.05
-# Far neighbors are farther than this many times as many points as are compared, in small data.
+# In small data, at least this many times the number of compared neighbors must be closer.
 _FAR_TIMES = 3
 
-# With at most this many columns, a grid with this many cells per coordinate rules out most rows.
+# Up to this many columns, a grid rules out most rows. It has this many cells per coordinate.
 _FEW_COLUMNS, _GRID = 7, 256
 
-# Distances that differ by less, relative to their size, are equal, because the rounding of
-# differences must not break ties.
+# Relative tolerance within which distances count as equal, so that rounding does not break ties.
 ROUNDING = 1e-9
 
 # Number of rows to compute principal components from, as a minimum and per column.
@@ -39,9 +38,9 @@ Space = Callable[[Points], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The nearest distinct rows of q queries in one space, and how far they are in another.
+    """Nearest distinct rows of q queries in one space, with their distances in another space.
 
-    Rows that are equal in the data count as one, and as none if they equal the query.
+    Duplicates count as one row, and duplicates of the query do not count.
     """
 
     own: (
@@ -160,7 +159,7 @@ def far_shares(distances: np.ndarray, radii: np.ndarray) -> np.ndarray:
 def far_radii(distances: np.ndarray, m: int, n: int) -> np.ndarray:
     """Return the radii (q,) beyond which neighbors are far, from distances (q, s) to a sample."""
     share = min(max(FAR, _FAR_TIMES * m / n), 0.5)
-    # A query is at distance 0 from itself, which does not matter in a sample of this size.
+    # The sample may contain the query itself, which does not matter for samples of this size.
     radii: np.ndarray = np.quantile(distances, share, axis=1, method="higher")
     return radii
 
@@ -240,7 +239,7 @@ def _around(points: np.ndarray, queries: np.ndarray, radii: np.ndarray) -> np.nd
 def _distances(
     points: Points, rows: np.ndarray, queries: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return the distances (f,) from points in some rows to the queries with some numbers."""
+    """Return the distances (f,) between pairs of points and queries."""
     apart = _dense(points[rows]).astype(np.float64) - queries[numbers]
     return np.sqrt(np.einsum("ij,ij->i", apart, apart))
 

@@ -43,16 +43,16 @@ class Quality:
     by_pca : float
         The same share for principal components of the same number.
     chance : float
-        The same share for an embedding in which rows are exchanged at random.
+        The same share after a random permutation of the rows of the embedding.
     torn : float
         Share of the nearest neighbors in the data that are far apart in the embedding: farther than
         the nearest 5 % of all points.
     false_neighbors : float
         Share of the nearest neighbors in the embedding that are far apart in the data.
     tears : float or None
-        Share of landmarks through which a tear runs: at least 30 % of the landmarks around them are
-        far apart in the embedding. ``None`` if the data has more local dimensions than the
-        embedding has coordinates, since such data cannot be embedded without tears.
+        Share of landmarks that lie on a tear: at least 30 % of the landmarks around them are far
+        away in the embedding. ``None`` if the data has more local dimensions than the embedding has
+        coordinates, since such data cannot be embedded without tears.
     distance_correlation : float
         Rank correlation of the distances between random pairs of rows in the data and in the
         embedding.
@@ -69,10 +69,10 @@ class Quality:
         Number of edges in the graph, and of suspected shortcuts; the latter is ``None`` if the
         graph links all pairs.
     advice : Advice or None
-        The change most likely to help, with its gain and its price.
+        The change most likely to help, with its expected gain and cost.
     metric_kept : float
-        Share of the nearest neighbors by the metric that are nearest by the Euclidean rows, among
-        which all other measures compare neighbors. It is 1 if the map to these rows is exact.
+        Share of the nearest neighbors by the metric that are also nearest among the Euclidean rows,
+        on which all other measures are based. It is 1 if the map to these rows is exact.
     rows : int64 ndarray of shape (n_queries,)
         Rows whose neighborhoods were compared.
 

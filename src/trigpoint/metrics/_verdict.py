@@ -1,10 +1,11 @@
 """Grade of an embedding relative to what is attainable, and the sentences that explain it.
 
-The best known embeddings of many data sets, by several methods, are the measure. The log odds of
-the share of neighbors that they preserve are nearly linear in the logarithm of the local dimension
-of the data, and in that of the number of rows divided by the number of coordinates. The benchmark
-``attainable`` derives the coefficients from the data sets that were used to choose defaults, and
-checks them on the others. What PCA preserves is attainable for any data.
+Embeddings are compared with the best known embeddings of many data sets, computed by several
+methods. The log odds of the share of neighbors that these preserve are nearly linear in the
+logarithm of the local dimension of the data, and in that of the number of rows divided by the
+number of coordinates. The benchmark ``attainable`` derives the coefficients from the data sets that
+were used to choose defaults, and checks them on the others. What PCA preserves is attainable for
+any data.
 """
 
 import math
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
-# Smallest share of the attainable for each grade.
+# Minimum share of the attainable for each grade.
 GRADES = {"excellent": 0.85, "good": 0.6, "fair": 0.35, "poor": 0.0}
 
-# Coefficients of the reference, and its error, which is between the standard deviations on the data
-# that was used to derive them and on other data.
+# Coefficients of the reference and its standard error, a compromise between the errors on the data
+# sets used to derive the coefficients and on held-out data sets.
 COEFFICIENTS = (2.896, -0.968, -0.209)
 SPREAD = 0.3
 
@@ -31,16 +32,16 @@ _FAR, _FAR_ON_MANIFOLDS = 0.1, 0.005
 _TEARS = 0.002
 _MANIFOLD = 0.5
 
-# Share of neighbors that the map of a metric to Euclidean rows preserves, below which the verdict
-# says so.
+# The verdict mentions the map of a metric to Euclidean rows if it preserves a smaller share of
+# neighbors.
 _LEAST_BY_METRIC = 0.8
 
-# Maps, which have at most this many coordinates, are looked at.
+# Embeddings with at most this many coordinates are meant to be looked at.
 MOST_LOOKED_AT = 3
 
 
 class Advice(NamedTuple):
-    """A change to an embedding, with its expected gain and its price."""
+    """A change to an embedding, with its expected gain and cost."""
 
     change: str  # The change, with the exact parameters.
     gain: float  # Expected increase of the share of neighbors preserved.
@@ -106,7 +107,7 @@ def grade_of(quality: "Quality") -> str:
 
 
 def cautions(quality: "Quality") -> Iterator[str]:
-    """Yield sentences on what a reader may get wrong; an excellent embedding has none."""
+    """Yield a sentence for each way in which the embedding misleads; excellent ones have none."""
     manifold = is_manifold(quality.dimension, quality.n_components)
     limit = _FAR_ON_MANIFOLDS if manifold else _FAR
     if quality.chance > _MOSTLY:

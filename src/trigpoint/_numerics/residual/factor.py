@@ -16,8 +16,8 @@ from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
 
-# Residuals below this fraction of a point's variance are rounding error. Entries of the kernel, and
-# residuals from nearly singular factors, are accurate to about 1e-13.
+# Residuals below this fraction of a point's variance are treated as rounding error. Entries of the
+# kernel, and residuals from nearly singular factors, are accurate to about 1e-13.
 ROUNDING = 1e-12
 
 # Squared distance of a landmark from the span of the others, in the feature space of the kernel,
