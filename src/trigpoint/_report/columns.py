@@ -17,6 +17,9 @@ MISSING_NUMBER = -(2**31)
 _MOST_DECIMALS = 15
 _FIRST = 1_000
 
+# Largest relative error of the values of landmarks, which are only drawn.
+_ROUNDING = 1e-6
+
 # Display units of dates, in milliseconds, coarsest first.
 _UNITS = {"day": 86_400_000, "minute": 60_000, "second": 1000}
 # Maximum number of years from 1970 that both NumPy microseconds and JavaScript dates can represent.
@@ -39,7 +42,7 @@ class Column:
     unit: str = ""  # Finest unit in which dates are shown; empty for numbers.
     labels: tuple[str, ...] | None = None  # Distinct labels, those with a color first.
     n_colored: int = 0  # Number of labels with a color of their own.
-    landmarks: np.ndarray | None = None  # float32 values (k,) of the landmarks.
+    landmarks: np.ndarray | None = None  # Values (k,) of the landmarks.
 
     @property
     def is_missing(self) -> np.ndarray:
@@ -56,7 +59,11 @@ def number_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = 
     values = values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
     codes, divisor = _encoded(values)
     if landmarks is not None:
-        landmarks = landmarks.astype(np.float32)
+        with np.errstate(over="ignore"):
+            rounded = landmarks.astype(np.float32)
+        # Very large and tiny values are outside the range of float32.
+        fits = np.allclose(rounded, landmarks, rtol=_ROUNDING, atol=0, equal_nan=True)
+        landmarks = rounded if fits else landmarks
     finite = values[np.isfinite(values)].astype(np.float64)
     if not len(finite):
         return Column(name, codes, divisor, landmarks=landmarks)

@@ -90,7 +90,7 @@ class Quality:
     >>> tp.Isomap(random_state=0).fit(X).quality(X).grade
     'excellent'
     >>> tp.KernelPCA(random_state=0).fit(X).quality(X).grade
-    'poor'
+    'fair'
     """
 
     method: str
