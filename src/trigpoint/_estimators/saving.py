@@ -47,7 +47,7 @@ _SPACE = "space."
 
 
 def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to `path`; see `Embedding.save`."""
+    """Write a fitted estimator to `path`; see `FittedMixin.save`."""
     path = check_path(path, "name the file to write, such as 'model.trig'")
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
