@@ -33,9 +33,7 @@ from trigpoint._spaces import Space, space_for
 HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
-class Embedding(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMixin, ProgressMixin, ABC
-):
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMixin, ProgressMixin, ABC):
     """Base class of the estimators.
 
     `fit` draws a pool of rows, selects landmarks from it, and embeds the landmarks. `transform`

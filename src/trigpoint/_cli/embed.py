@@ -29,13 +29,13 @@ from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._report import write_report
 from trigpoint._report.given import named_colors
-from trigpoint._report.sample import dense
 from trigpoint._report.things import read_things
 from trigpoint._samplers import EfficientDPP
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.problems import require
+from trigpoint._sources.values import as_dense
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
 
@@ -202,7 +202,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         return
     _, block = next(iter(source.blocks()))
     share = dominant_share(source)
-    if dominant := dominant_columns(dense(block), share):
+    if dominant := dominant_columns(as_dense(block), share):
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
@@ -280,7 +280,7 @@ def _draw(
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
-    coordinates = dense(open_source(written).take(None))
+    coordinates = as_dense(open_source(written).take(None))
     name, values = _drawn_values(color)
     title = options.title or counted(len(coordinates), "point")
     axes = figure.add_subplot()

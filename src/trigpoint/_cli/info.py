@@ -16,12 +16,12 @@ from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
 from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint._geometry import local_dimension
-from trigpoint._report.sample import dense
 from trigpoint._sources import DamagedFileError, Source
 from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import joined_names, listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
+from trigpoint._sources.values import as_dense
 from trigpoint._spaces import Space, Standardized, space_for
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
@@ -241,8 +241,8 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
     for first, raw in source.blocks():
         block = space(raw, first)
         # The extremes of a sparse column include implicit zeros.
-        low = np.minimum(low, dense(block.min(axis=0)).ravel())
-        high = np.maximum(high, dense(block.max(axis=0)).ravel())
+        low = np.minimum(low, as_dense(block.min(axis=0)).ravel())
+        high = np.maximum(high, as_dense(block.max(axis=0)).ravel())
     if n < _FEWEST_ROWS:
         raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks")
     constant = np.flatnonzero(low == high).tolist()
@@ -253,11 +253,11 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
         return found, 0
     size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    points = dense(space(source.take(rows), rows))
+    points = as_dense(space(source.take(rows), rows))
     found["dominant_columns"] = dominant_columns(points, dominant_share(source))
     if found["dominant_columns"]:
         # Without scaling, distances would reflect only these columns.
-        points = dense(Standardized().fit(points)(points))
+        points = as_dense(Standardized().fit(points)(points))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
     found["outliers"] = rows[outlying_rows(points)].tolist()
     return found, size

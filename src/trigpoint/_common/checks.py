@@ -304,12 +304,23 @@ def check_magnitude(
             if rows is not None:
                 dense = X if isinstance(X, np.ndarray) else X.toarray()
                 first = int(np.flatnonzero((np.abs(dense) > high).any(axis=1))[0])
-                where = f" in row {rows[first] if isinstance(rows, np.ndarray) else rows + first}"
+                where = f" in row {row_numbers(rows, first)}"
         raise ParameterValueError(
             f"{name} has values up to {largest:.3g}{where}, whose squared distances {fail} "
             f"{X.dtype}: {remedy} {name} to values between {low:.0e} and {high:.0e}",
             name,
         )
+
+
+def row_numbers(rows: Any, places: Any) -> Any:
+    """Return the row numbers of X at places of a block: a slice, an array or a number.
+
+    `rows` is the number of the block's first row, or an array with the numbers of all its rows. If
+    it is a number, that of the first row of a slice is returned.
+    """
+    if isinstance(rows, np.ndarray):
+        return rows[places]
+    return rows + (places.start if isinstance(places, slice) else places)
 
 
 def refuse_non_finite(
@@ -333,7 +344,7 @@ def refuse_non_finite(
     row, column = np.argwhere(bad)[0]
     label = column if names is None else repr(names[column])
     found = np.flatnonzero(bad.any(axis=1))
-    rows = first_row[found] if isinstance(first_row, np.ndarray) else first_row + found
+    rows = row_numbers(first_row, found)
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ParameterValueError(
         f"{name} contains {kind} in row {rows[0]}, column {label}{_also_in(rows)}: fill in these "

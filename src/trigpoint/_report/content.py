@@ -21,10 +21,11 @@ from trigpoint._report.columns import (
     rounded_column,
 )
 from trigpoint._report.given import color_column, named_colors
-from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
+from trigpoint._report.sample import MOST_COORDINATES, Sample, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Texts, Things, Tiles, make_tiles, read_things
 from trigpoint._sources import Source
+from trigpoint._sources.values import as_dense
 from trigpoint.metrics._assess import LEAST_SAMPLE
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import Quality
@@ -157,7 +158,7 @@ def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None
     if graph is None or is_complete(graph):
         return None
     if sample is not None:
-        points = dense(sample.points[_evenly_spaced(sample, _COVARIANCE_BYTES)])
+        points = as_dense(sample.points[_evenly_spaced(sample, _COVARIANCE_BYTES)])
         landmarks = with_covariances(landmarks, points, subject.n_threads)
     return judge_edges(graph, landmarks)
 
@@ -202,7 +203,7 @@ def _landmark_positions(subject: Subject, sample: Sample | None) -> np.ndarray:
         return np.arange(0)
     positions = sample.positions(landmarks.indices)
     _, own, kept = np.intersect1d(positions, sample.kept, return_indices=True)
-    if not np.allclose(dense(sample.points[kept]), landmarks.points[own]):
+    if not np.allclose(as_dense(sample.points[kept]), landmarks.points[own]):
         return np.arange(0)
     return positions[positions >= 0]
 
@@ -283,7 +284,7 @@ def _tiles(things: Things, sample: Sample | None, landmarks: np.ndarray) -> Tile
     if things.image_shape is None or sample is None:
         return None
     some = _evenly_spaced(sample, _TILED_BYTES)
-    return make_tiles(dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
+    return make_tiles(as_dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
 
 
 def _derived(subject: Subject, sample: Sample | None) -> list[Column]:

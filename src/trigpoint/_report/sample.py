@@ -9,6 +9,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
+from trigpoint._sources.values import as_dense
 
 # Maximum number of coordinates shown.
 MOST_COORDINATES = 6
@@ -67,13 +68,13 @@ def draw_sample(
         mapped = subject.model.space(raw)
         if given is None:
             own.append(subject.coordinates(mapped))
-        values.append(dense(raw[:, chosen]) if len(chosen) else np.zeros((len(part), 0)))
+        values.append(as_dense(raw[:, chosen]) if len(chosen) else np.zeros((len(part), 0)))
         inside = kept[(kept >= first) & (kept < first + step)] - first
         raws.append(raw[inside])
         points.append(mapped[inside])
         subject.progress("sample", first + len(part), size)
     if given is not None:
-        own.append(dense(given.take(rows)))
+        own.append(as_dense(given.take(rows)))
     return Sample(
         n,
         columns.count,
@@ -104,8 +105,3 @@ def _given(coordinates: Any, n: int) -> Source:
             "coordinates",
         )
     return given
-
-
-def dense(points: Any) -> np.ndarray:
-    """Return points as a dense array."""
-    return np.asarray(points.toarray() if hasattr(points, "toarray") else points)

@@ -22,7 +22,7 @@ from trigpoint._common.labels import natural_order
 from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import counted
 from trigpoint._numerics.robust import center_and_scale
-from trigpoint._sources.arrow import ArrowSource
+from trigpoint._sources.arrow import ArrowSource, stored_kind
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.values import Columns
@@ -210,7 +210,7 @@ def _encoded(column: Any, kind: ColumnKind, source: str) -> np.ndarray:
             codes[np.asarray(text.is_null())] = np.nan
             return np.asarray(codes, dtype=np.float64)
         if kind.kind == "date":
-            if not _is_date(column.type):
+            if stored_kind(column.type) != "date":
                 column = _plain(column).cast(pyarrow.timestamp("us"))
             moments = column.cast(pyarrow.timestamp("us", getattr(column.type, "tz", None)))
             days = moments.cast(pyarrow.int64()).cast(pyarrow.float64(), safe=False)
@@ -233,10 +233,6 @@ def _as_text(column: Any) -> Any:
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pyarrow.string())
-
-
-def _is_date(kind: Any) -> bool:
-    return bool(pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind))
 
 
 @dataclass
@@ -289,20 +285,15 @@ class _Seen:
 
 
 def _kind_of(column: Any) -> str:
-    kind, types = column.type, pyarrow.types
+    kind = column.type
     if column.null_count == len(column):
         return "empty" if len(column) else ""
-    if types.is_dictionary(kind):
+    if pyarrow.types.is_dictionary(kind):
         kind = kind.value_type
-        return "category" if not types.is_nested(kind) else "other"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if _is_date(kind):
-        return "date"
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-        return "other"
+        return "category" if not pyarrow.types.is_nested(kind) else "other"
+    found = stored_kind(kind)
+    if found != "text":
+        return "number" if found == "decimal" else found
     try:
         _plain(column).cast(pyarrow.timestamp("us"))
     except pyarrow.ArrowInvalid:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import ColumnKind
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
@@ -133,8 +133,7 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
         finite = not np.isinf(block).any()
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
-            numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
-            refuse_non_finite(as_dense(block[part]), name, names, numbers)
+            refuse_non_finite(as_dense(block[part]), name, names, row_numbers(rows, part))
     if block.shape[0]:
         # All points of a single block may be near the origin.
         check_magnitude(block, name, may_be_tiny=True, rows=rows)

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._common.checks import row_numbers
+from trigpoint._common.errors import DamagedFileError, ParameterTypeError, ParameterValueError
 from trigpoint._common.words import duration
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace
-from trigpoint._spaces.space import numbered
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class FunctionSpace(ReferenceSpace):
                 row = block[first]
                 found[first] = [self.given(row, other) for other in others]
             if not (found[part] >= 0).all():
-                self._refuse(found[part], numbered(rows, np.arange(len(block)))[part])
+                self._refuse(found[part], row_numbers(rows, np.arange(len(block)))[part])
             self._count(found[part].size, time.perf_counter() - start)
         return found
 
@@ -154,10 +154,11 @@ def packed_objects(objects: list[Any], name: str) -> dict[str, np.ndarray]:
     kinds = {(item.ndim, item.dtype) for item in values}
     if len(values) < len(objects) or len(kinds) > 1:
         kind = next((type(i).__name__ for i in objects if not isinstance(i, (str, np.ndarray))), "")
-        raise TypeError(
+        raise ParameterTypeError(
             f"metric={name} has references of type {kind or 'array, of different types'}, and a "
             "model file holds only texts and arrays of numbers: pickle the estimator, or fit it on "
-            "texts or arrays"
+            "texts or arrays",
+            "metric",
         )
     shapes = np.array([item.shape for item in values], dtype=np.int64)
     return {"values": np.concatenate([item.ravel() for item in values]), "shapes": shapes}

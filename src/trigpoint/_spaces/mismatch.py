@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.checks import row_numbers
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._spaces.references import ReferenceSpace
@@ -132,8 +133,7 @@ class Jaccard(ReferenceSpace):
         if isinstance(block, csr_array):
             parts = []
             for part in dense_blocks(block):
-                numbers = rows[part] if np.ndim(rows) else rows + part.start
-                parts.append(self._packed(block[part].toarray(), numbers))
+                parts.append(self._packed(block[part].toarray(), row_numbers(rows, part)))
             return np.concatenate(parts)
         return self._packed(block, rows)
 

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.checks import row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace, check_distances
@@ -56,10 +57,9 @@ class Precomputed(ReferenceSpace):
         found = np.asarray(block, dtype=np.float64)
         if (found < 0).any():
             row, column = np.argwhere(found < 0)[0]
-            number = rows[row] if np.ndim(rows) else rows + row
             raise ParameterValueError(
-                f"X has the negative distance {found[row, column]:g} in row {number}, from row "
-                f"{others[column]}: distances are at least 0",
+                f"X has the negative distance {found[row, column]:g} in row "
+                f"{row_numbers(rows, row)}, from row {others[column]}: distances are at least 0",
                 "X",
             )
         return found

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._numerics.blocks import Report, silent
@@ -69,7 +69,7 @@ class Space:
                 refuse_non_finite(found, name, first_row=rows)
             elif not np.isfinite(found.data.sum()):
                 for part in dense_blocks(found):
-                    numbers = rows[part] if np.ndim(rows) else rows + part.start
+                    numbers = row_numbers(rows, part)
                     refuse_non_finite(found[part].toarray(), name, first_row=numbers)
             check_magnitude(found, name, may_be_tiny=True, rows=rows)
         except ParameterValueError as error:
@@ -139,11 +139,6 @@ class Space:
         return mapped_on_host(self, device)
 
 
-def numbered(rows: Any, places: np.ndarray) -> np.ndarray:
-    """Convert positions in a block to row numbers of X; `rows` is that of `Space.__call__`."""
-    return np.asarray(rows[places] if np.ndim(rows) else rows + places)
-
-
 def refuse_values(bad: np.ndarray, block: np.ndarray, rows: Any, what: str) -> None:
     """Raise an error about the first True in a mask (b, d) of values of a block.
 
@@ -151,9 +146,10 @@ def refuse_values(bad: np.ndarray, block: np.ndarray, rows: Any, what: str) -> N
     """
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        number = numbered(rows, np.array([row]))[0]
         raise ParameterValueError(
-            f"X has {block[row, column]:g} in row {number}, column {column}: {what}", "X"
+            f"X has {block[row, column]:g} in row {row_numbers(rows, row)}, column {column}: "
+            f"{what}",
+            "X",
         )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import refuse_zero_rows
+from trigpoint._common.checks import refuse_zero_rows, row_numbers
 
 # Norms within these bounds can be squared in float64 without overflow or loss of precision.
 _SAFE_NORMS = 1e-150, 1e150
@@ -34,7 +34,7 @@ def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
     if unsafe.any():
         largest = X.abs().amax(dim=1, keepdim=True)
         zero = (largest == 0).nonzero()[:, 0].cpu().numpy()
-        refuse_zero_rows(rows[zero] if isinstance(rows, np.ndarray) else rows + zero, "X")
+        refuse_zero_rows(row_numbers(rows, zero), "X")
         # Scaling by powers of two is exact.
         powers = torch.where(unsafe[:, None], -torch.frexp(largest).exponent.clamp(min=-1000), 0)
         X = torch.ldexp(X, powers)
