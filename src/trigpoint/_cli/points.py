@@ -57,7 +57,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     place: Any = len(table), None if None in names else names, options.input
     drop = list(options.drop or ())
     weight = getattr(options, "weight", None)
-    if weight in names or (weight is not None and None in names and weight.isdecimal()):
+    if weight is not None and (weight in names or (None in names and weight.isdecimal())):
         drop.append(weight)
     dropped = choose_columns(_wanted(drop, names), *place) if drop else ()
     used = [j for j, column in enumerate(table) if column.kind != "row label"]
@@ -79,8 +79,10 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
         _check_gaps(options, mixed.summary)
         if given == "table" or (given is None and mixed.summary.is_mixed):
             options.metric = "table"
-            shown = listing(left_out | mixed.summary.lines())
-            say(options, f"--metric table compares columns of different kinds:\n{shown}")
+            # `info` always lists the columns.
+            if options.command != "info":
+                shown = listing(left_out | mixed.summary.lines())
+                say(options, f"--metric table compares columns of different kinds:\n{shown}")
             return mixed
     return _numeric(options, table, used, kinds)
 
@@ -159,14 +161,13 @@ def _numeric(
     if options.columns is None:
         numeric = [j for j in used if table[j].kind in ("number", "boolean")]
         used = numeric or used
-    chosen = None if len(used) == len(table) else used
+    chosen = None if used == list(range(len(table))) else used
     if gaps := [kind for kind in own if kind is not None and kind.gaps and kind.name not in others]:
         counts = ", ".join(f"{kind.gaps:,} in {kind.name}" for kind in gaps)
         say(options, f"missing values are filled in by the median: {counts}")
         source = open_table(options.input, columns=chosen, missing="median")
     else:
         source = open_source(options.input, columns=chosen)
-    # `info` always lists the columns.
     if chosen is not None and options.columns is None and options.command != "info":
         taken = used if source.columns.names is None else source.columns.names
         left_out = [
