@@ -196,6 +196,8 @@ def test_outliers_dominant_columns_and_the_dimension(folder, capsys):
     X[7, 2] += 300
     pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("far.csv", index=False)
     assert result(capsys, "info", "far.csv")["outliers"] == [7]
+    run("info", "far.csv")
+    assert "row 7 lies more than 4 times farther" in " ".join(capsys.readouterr().out.split())
     assert 1.5 < result(capsys, "info", "roll.npy")["dimension"] < 2.5
 
 

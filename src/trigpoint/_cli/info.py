@@ -144,9 +144,11 @@ def _inspected(source: Source, space: Space) -> _Found:
         )
     if outliers := listed(found["outliers"]):
         among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
+        several = len(found["outliers"]) > 1
         shown["outliers"] = (
-            f"rows {outliers}{among} lie more than {FACTOR:g} times farther from the rest than "
-            f"{SHARE:.0%} of rows; remove them if they are errors"
+            f"{'rows' if several else 'row'} {outliers}{among} {'lie' if several else 'lies'} more "
+            f"than {FACTOR:g} times farther from the rest than {SHARE:.0%} of rows; remove "
+            f"{'them if they are errors' if several else 'it if it is an error'}"
         )
     return found, shown
 
