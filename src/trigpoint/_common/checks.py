@@ -231,9 +231,9 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     except (TypeError, ValueError, OverflowError) as error:
         raise _no_number(name, values, error) from None
     if holds_text(values):
+        numbers = f"{name}.astype(float)" if X is values else f"np.array({name}, dtype=float)"
         raise ParameterValueError(
-            f"{name} holds numbers written as text: if they are numbers, pass {name}.astype(float)",
-            name,
+            f"{name} holds numbers written as text: if they are numbers, pass {numbers}", name
         )
 
 
@@ -326,13 +326,13 @@ def row_numbers(rows: Any, places: Any) -> Any:
 def refuse_non_finite(
     X: np.ndarray,
     name: str,
-    names: Sequence[str] | None = None,
+    names: Sequence[Any] | None = None,
     first_row: int | np.ndarray = 0,
 ) -> None:
     """Reject points with NaN or infinity, and report their rows.
 
-    `names` are the column names, and `first_row` is the number of the first row of a block, or an
-    array with the numbers of all its rows.
+    `names` are the names or numbers of the columns, and `first_row` is the number of the first row
+    of a block, or an array with the numbers of all its rows.
     """
     # The sum of a finite block is nearly always finite, and needs no temporary array.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -114,10 +114,10 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
                 "X",
             )
         return np.ascontiguousarray(values)
-    names = columns.names
+    names: Sequence[Any] | None = columns.names
     if columns.chosen is not None:
         values = narrowed(values, columns)
-        names = tuple(str(number if names is None else names[number]) for number in columns.chosen)
+        names = columns.chosen if names is None else [names[number] for number in columns.chosen]
     # Values may overflow if they are float64 but the model was fitted on float32.
     block: Any
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,11 +129,15 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             block = np.ascontiguousarray(dense, dtype=columns.dtype)
             # The sum of finite values is nearly always finite, and needs no temporary array.
             finite = np.isfinite(block.sum())
-    if not finite and columns.missing in ("drop", "mark"):
+    may_be_missing = columns.missing in ("drop", "mark")
+    if not finite and may_be_missing:
         finite = not np.isinf(block).any()
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
-            refuse_non_finite(as_dense(block[part]), name, names, row_numbers(rows, part))
+            some = as_dense(block[part])
+            if may_be_missing:
+                some = np.where(np.isnan(some), 0.0, some)
+            refuse_non_finite(some, name, names, row_numbers(rows, part))
     if block.shape[0]:
         # All points of a single block may be near the origin.
         check_magnitude(block, name, may_be_tiny=True, rows=rows)
