@@ -8,8 +8,10 @@ import threading
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.neighbors import kneighbors_graph
 
 import trigpoint as tp
 from trigpoint._neighbors.refined import refined_neighbors
@@ -285,11 +287,16 @@ def test_matrices_that_are_no_distances(rng):
         (changed(3, 5, value=9.5), r"the distance 9.5 from row 3 to row 5 and .* back: pass symm"),
         (changed(3, 5, value=-1), "a negative distance between rows 3 and 5"),
         (changed(4, 4, value=2), "the distance 2 of row 4 from itself"),
-        (changed(3, 5, value=np.nan), "contains NaN in row 3, column '?5"),
+        (changed(3, 5, value=np.nan), "contains NaN in row 3, column 5:"),
         (D[:, :40] + 1, r"shape \(60, 40\) and no 0 in column 0: metric='precomputed' takes all"),
     ):
         with pytest.raises(tp.ParameterError, match=message):
             emb.fit(matrix)
+    near = kneighbors_graph(X, 6, mode="distance")
+    with pytest.raises(tp.ParameterError, match=r"sparse.*\.shortest_path\(X, directed=False\)"):
+        emb.fit(near)
+    along = shortest_path(near, directed=False)
+    emb.fit(np.minimum(along, 100.0))
     emb.fit(D)
     with pytest.raises(tp.ParameterError, match="the negative distance -1 in row 3"):
         emb.transform(changed(3, 5, value=-1))

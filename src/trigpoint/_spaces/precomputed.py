@@ -23,6 +23,13 @@ class Precomputed(ReferenceSpace):
     name = "precomputed"
 
     def reading(self, source: Any) -> Any:
+        if source.columns.sparse:
+            raise ParameterValueError(
+                f"{source.name} is sparse, and metric='precomputed' needs all distances: pass an "
+                "array; for a graph of neighbors, distances along it are "
+                "scipy.sparse.csgraph.shortest_path(X, directed=False)",
+                "metric",
+            )
         n, count = source.shape
         order = np.random.default_rng(0).permutation(count)
         numbers = np.arange(n) if n == count else _reference_rows(source)
