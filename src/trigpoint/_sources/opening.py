@@ -16,6 +16,7 @@ from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, refuse_key, split_place
+from trigpoint._sources.frames import refuse_repeated_names
 from trigpoint._sources.objects import ObjectSource, is_list
 from trigpoint._sources.problems import check_is_file, is_from
 from trigpoint._sources.values import Columns
@@ -228,7 +229,9 @@ def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Sour
             if not isinstance(X, Source):
                 _warn_of_left_out(source)
     else:
-        if not (is_frame and hasattr(X, "columns")):
+        if is_frame and hasattr(X, "columns"):
+            refuse_repeated_names(X)
+        else:
             refuse_non_numbers(X)
         checked = validate_data(
             estimator,
