@@ -98,7 +98,7 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
         ).execute()
     shown = {cell.id: html_of(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert "neighbors preserved" in shown["quality"]
-    assert "keeps most" in shown["compare"]
+    assert "preserves neighborhoods best" in shown["compare"]
     assert "<iframe" in shown["report"]
     said = {
         cell.id: "".join(o.text for o in cell.outputs if o.get("name") == "stderr")

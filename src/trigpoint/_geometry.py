@@ -36,8 +36,7 @@ _ROWS = 16
 _DIMENSION_POINTS = 20_000
 _QUERIES = 128
 
-# Minimum number of neighbors in the smaller ball, and ratio of the numbers in the larger and the
-# smaller ball.
+# Minimum number of points in the smaller ball, and ratio of the numbers of points in both balls.
 _FEWEST_INSIDE = 10
 _GROWTH = 4
 

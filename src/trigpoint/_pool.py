@@ -94,7 +94,7 @@ class Pool:
         return pool
 
     def grouped(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first of equal points, ascending, and the group (n,) of every point."""
+        """Return the first point of each group of duplicates, and the group (n,) of each point."""
         return grouped_rows(self.dense)
 
     @property

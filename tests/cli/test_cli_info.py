@@ -184,14 +184,14 @@ def test_outliers_dominant_columns_and_the_dimension(folder, capsys):
     assert (values["outliers"], values["dominant_columns"]) == ([7, 1200], [])
     assert main(["info", "far.npy"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "rows 7, 1200 lie more than 4 times farther from the rest than 99% of rows" in said
+    assert "rows 7, 1200 lie more than 4 times farther from the rest than 99 % of rows" in said
     X = np.load("roll.npy") * [1, 1000, 1]
     pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("units.csv", index=False)
     values = result(capsys, "info", "units.csv")
     assert (values["outliers"], values["dominant_columns"]) == ([], [1])
     assert "--metric seuclidean" in values["next"]
     assert main(["embed", "units.csv", "-o", "Y.csv", "-k", "50", "--method", "isomap"]) == 0
-    assert "95.0% of the variance is in income" in capsys.readouterr().err
+    assert "95.0 % of the variance is in income" in capsys.readouterr().err
     # Outliers are judged in equal units.
     X[7, 2] += 300
     pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("far.csv", index=False)

@@ -66,7 +66,7 @@ def test_too_many_gaps_and_the_remedy(table, capsys):
     table.to_csv("gaps.csv", index=False)
     assert embed("gaps.csv", "-o", "Y.csv") == FAILED
     message = capsys.readouterr().err
-    assert "40% of column 'width' is missing, more than 30%: leave it out with --drop width" in (
+    assert "40 % of column 'width' is missing, more than 30 %: leave it out with --drop width" in (
         message
     )
     assert embed("gaps.csv", "-o", "Y.csv", *message.split()[-2:]) == OK

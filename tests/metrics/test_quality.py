@@ -160,8 +160,8 @@ def test_misleading_embeddings_are_never_excellent(digits):
     plain = replace(found, torn=0.0, false_neighbors=0.0, preserved=0.7)
     assert plain.grade == "excellent"
     for change, words in (
-        ({"torn": 0.2}, "20% of the true neighbors are far apart in the embedding"),
-        ({"false_neighbors": 0.2}, "20% of the neighbors in the embedding are far apart"),
+        ({"torn": 0.2}, "20 % of the true neighbors are far apart in the embedding"),
+        ({"false_neighbors": 0.2}, "20 % of the neighbors in the embedding are far apart"),
         ({"redundant": (2,)}, "Coordinate 2 is a function of coordinate 1"),
         ({"dimension": 2.0, "tears": 0.02, "preserved": 0.9}, "torn at some points"),
     ):
@@ -174,11 +174,16 @@ def test_misleading_embeddings_are_never_excellent(digits):
 
 def test_the_verdict_gives_reasons_and_the_price_of_its_advice(digits):
     X, found = digits
-    assert found.verdict.startswith("Poor: 13% of the 10 nearest neighbors are preserved; the best")
+    assert found.verdict.startswith(
+        "Poor: 13 % of the 10 nearest neighbors are preserved; the best"
+    )
     assert "of such data (7 local dimensions, 1,797 rows) preserve 4" in found.verdict
     assert found.remedy == "LandmarkMap(n_components=2)"
     advice = found.advice
-    assert f"should preserve about {found.preserved + advice.gain:.0%} (in about" in found.verdict
+    assert (
+        f"should preserve about {100 * (found.preserved + advice.gain):.0f} % (in about"
+        in found.verdict
+    )
     # There are so few rows that the advice was tried on all of them.
     emb = tp.LandmarkMap().fit(X)
     followed = emb.quality(X, advise=False)
@@ -228,10 +233,10 @@ def test_separate_pieces_are_counted(rng):
     found = emb.quality(X, advise=False)
     assert found.pieces == len(emb.bridges_) + 1 >= 3
     assert found.n_edges >= 120
-    assert found.lines()["pieces"] == f"{found.pieces}, joined by bridges"
+    assert found.lines()["connected components"] == f"{found.pieces}, joined by bridges"
     kernel = tp.KernelPCA(landmarks=100, random_state=0).fit(X).quality(X, advise=False)
     assert kernel.pieces is kernel.shortcuts is None
-    assert "pieces" not in kernel.lines()
+    assert "connected components" not in kernel.lines()
     whole = tp.LaplacianEigenmaps(3, graph="complete", landmarks=100, random_state=0).fit(X)
     assert whole.quality(X, advise=False).shortcuts is None
     assert whole.quality_.n_edges == 100 * 99 // 2

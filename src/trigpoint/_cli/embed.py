@@ -23,7 +23,7 @@ from trigpoint._cli.points import (
 )
 from trigpoint._cli.results import Result, item, progress, say, step
 from trigpoint._common.device import resolve_device
-from trigpoint._common.words import counted, duration
+from trigpoint._common.words import counted, duration, percent
 from trigpoint._estimators import compare_methods
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
@@ -206,7 +206,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"{share:.1%} of the variance is in "
+            f"{percent(share, 1)} of the variance is in "
             f"{listed_names(names[j] for j in dominant)}; if the columns have different units, add "
             "--metric seuclidean",
         )

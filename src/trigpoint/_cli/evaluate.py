@@ -10,6 +10,7 @@ from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.points import open_points, read_named
 from trigpoint._cli.results import CommandError, Result, item, listing, progress
 from trigpoint._common.labels import is_missing
+from trigpoint._common.words import percent
 from trigpoint._estimators import load
 from trigpoint._numerics.gaussian import landmark_spacing
 from trigpoint._numerics.projection import projected
@@ -66,19 +67,21 @@ def run(options: argparse.Namespace) -> Result:
     shown = {
         "points": f"{n:,}" + (f", {len(rows):,} of them sampled" if len(rows) < n else ""),
         "landmarks": f"{len(landmarks):,}",
-        "farthest point": f"{radii[0]:.4g} from its nearest landmark (95% are within "
+        "farthest point": f"{radii[0]:.4g} from its nearest landmark (95 % are within "
         f"{radii[1]:.4g})",
         **(
             {}
             if error is None
-            else {"trace error": f"{error:.2%} of the kernel with bandwidth {bandwidth:.3g}"}
+            else {
+                "trace error": f"{percent(error, 2)} of the kernel with bandwidth {bandwidth:.3g}"
+            }
         ),
         **{name: line for name, line in quality.lines().items() if name != "measured on"},
     }
     if labels is not None:
         accuracy = label_accuracy(subject.coordinates(sample), labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
-        shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
+        shown["labels"] = f"{percent(accuracy, 2)} correct by nearest neighbor in the embedding"
     verdict = item(_as_options(quality.verdict), "", "")
     return Result(f"{options.model}\n{verdict}\n{listing(shown)}", values)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from trigpoint._cli.points import joined, open_points
 from trigpoint._cli.results import Result, described, listing
-from trigpoint._common.words import counted, size
+from trigpoint._common.words import counted, percent, size
 from trigpoint._estimators import load
 from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint._geometry import local_dimension
@@ -138,8 +138,8 @@ def _inspected(source: Source, space: Space) -> _Found:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
         shown["scales"] = (
-            f"{dominant_share(source):.1%} of the variance is in {dominant}; if the columns have "
-            "different units, keep --metric seuclidean (it divides each column by its standard "
+            f"{percent(dominant_share(source), 1)} of the variance is in {dominant}; if the columns "
+            "have different units, keep --metric seuclidean (it divides each column by its standard "
             "deviation)"
         )
     if outliers := listed(found["outliers"]):
@@ -147,7 +147,7 @@ def _inspected(source: Source, space: Space) -> _Found:
         several = len(found["outliers"]) > 1
         shown["outliers"] = (
             f"{'rows' if several else 'row'} {outliers}{among} {'lie' if several else 'lies'} more "
-            f"than {FACTOR:g} times farther from the rest than {SHARE:.0%} of rows; remove "
+            f"than {FACTOR:g} times farther from the rest than {percent(SHARE)} of rows; remove "
             f"{'them if they are errors' if several else 'it if it is an error'}"
         )
     return found, shown

@@ -14,7 +14,7 @@ import numpy as np
 from trigpoint._cli.results import CommandError, listing, say, step
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import ColumnKind
-from trigpoint._common.words import VALUE_FORMATS
+from trigpoint._common.words import VALUE_FORMATS, percent
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import check_target
 from trigpoint._sources.choosing import choose_columns, listed, listed_names, split_place
@@ -139,8 +139,8 @@ def _check_gaps(options: argparse.Namespace, summary: Any) -> None:
             if options.columns is not None:
                 remedy = "leave it out of --columns"
             raise CommandError(
-                f"{kind.gaps / summary.n:.0%} of column {kind.name!r} is missing, more than "
-                f"{_MOST_MISSING:.0%}: {remedy}"
+                f"{percent(kind.gaps / summary.n)} of column {kind.name!r} is missing, more than "
+                f"{percent(_MOST_MISSING)}: {remedy}"
             )
 
 

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, TextIO
 from weakref import WeakSet
 
-from trigpoint._common.words import duration
+from trigpoint._common.words import duration, percent
 
 # Seconds between redraws of a bar and between lines in a log, and minimum duration of a one-step
 # stage to show.
@@ -78,7 +78,7 @@ class Stage:
         if self.total == 1:
             return spent
         share = self.done / self.total if self.total else 1.0
-        return f"{self.done:,} of {self.total:,} ({100 * share:.0f} %), {spent}{self._left()}"
+        return f"{self.done:,} of {self.total:,} ({percent(share)}), {spent}{self._left()}"
 
     def _left(self) -> str:
         # Exclude compilation, which happens only at the beginning.

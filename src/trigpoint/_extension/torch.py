@@ -26,8 +26,8 @@ from trigpoint._extension.weighted import (
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
 
-# Fraction of the working memory, as a divisor, that the temporaries counted below may take. The
-# rest is for the workspaces of cuBLAS and the overhead of PyTorch's caching allocator.
+# The temporaries counted below may take one part in this many of the working memory. The rest is
+# for the workspaces of cuBLAS and the overhead of PyTorch's caching allocator.
 _BLOCK_SHARE = 4
 
 _WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension

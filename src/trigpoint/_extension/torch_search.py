@@ -38,7 +38,7 @@ class TorchSearch:
     """Search among landmarks (k, d) on a device, for rows that are float64 tensors on it.
 
     Temporaries take up to `n_bytes`. With `in_cells`, landmarks are searched in `TorchCells`, which
-    is fast for very many, but may miss some.
+    is fast for very many landmarks but may miss some of the nearest ones.
     """
 
     def __init__(

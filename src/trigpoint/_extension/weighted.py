@@ -203,8 +203,8 @@ class GraphNeighbors:
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return graph rows (b, width), padded with the entries that follow, and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    # Only as wide as these rows require, because a landmark linked to all others would widen every
-    # row.
+    # Make the result only as wide as these rows require, since a landmark linked to all others
+    # would widen every row.
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts

@@ -205,12 +205,12 @@ def _longer(values: np.ndarray, count: int) -> np.ndarray:
 class Cover(NamedTuple):
     """Points in a tree, with their distances to the landmarks so far."""
 
-    # Tree of the points, or of images, which are projections to fewer dimensions, no farther apart
-    # than the points.
+    # Tree of the points, or of their images under a projection that never increases distances.
     tree: Tree
     points: np.ndarray  # The points (n, d) by row.
     projected: bool  # Whether the tree holds images.
-    # Maximum error of the squared distance of two images due to rounding, beyond a small fraction.
+    # Maximum rounding error of the squared distance of two images, apart from a small relative
+    # error.
     margin: float
     # Squared distance (n,) of each position in the tree to its nearest landmark.
     squares: np.ndarray

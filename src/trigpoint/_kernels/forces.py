@@ -171,7 +171,7 @@ def repel(
                 places[c, lane] = points[i, c]
                 low[c], high[c] = min(low[c], points[i, c]), max(high[c], points[i, c])
                 pushes[c, lane] = 0.0
-            # Each point will be among those that repel it.
+            # Subtract each point itself, which will be among those that repel it.
             pushes[3, lane] = -masses[i]
         node, count = 0, int(np.int64(0))
         while node < n_nodes:

@@ -20,7 +20,7 @@ def refined_neighbors(
     distances: Callable[[int, np.ndarray, np.ndarray], None],
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the m nearest of the candidates of each row, and of their neighbors, with distances.
+    """Return the m nearest rows among the candidates and their neighbors, with distances.
 
     `candidates` (n, c) are other rows that may be near, and ``distances(first, others, out)`` fills
     distances (b, m) from b rows, beginning with `first`, to the rows `others` (b, m), which are

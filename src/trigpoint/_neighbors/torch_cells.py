@@ -88,7 +88,7 @@ class TorchCells:
         return found
 
     def _near(self, m: int) -> list[list[int]]:
-        """Return the cells to search for m points near those of each cell, itself first."""
+        """Return the cells to search for m neighbors of the points in each cell."""
         import torch
 
         if m not in self._listed:

@@ -164,7 +164,7 @@ def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None
 
 
 def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
-    """Return evenly spaced positions among the kept points, as many as `most_bytes` allow."""
+    """Return as many evenly spaced positions among the kept points as `most_bytes` allows."""
     s, d = sample.points.shape
     return np.arange(s)[:: max(1, -(-s * d * 4 // most_bytes))]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.palette import CLASS_COLORS, PAGE_ACCENT
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, percent
 from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.things import Tiles, spread
@@ -28,13 +28,18 @@ _SCRIPTS = (
     *("address", "help", "legend", "models", "link", "pointer", "page"),
 )
 
-# Maximum numbers of ordinary edges, and of bridges and suspected shortcuts, to draw.
+# Maximum number of ordinary edges to draw, and of bridges and suspected shortcuts.
 _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
 # Lines of the verdict that the page replaces by bars or figures.
-_SHOWN_ELSEWHERE = ("by the best known maps", "by PCA", "pieces", "suspected shortcuts")
+_SHOWN_ELSEWHERE = (
+    "by the best known maps",
+    "by PCA",
+    "connected components",
+    "suspected shortcuts",
+)
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
 
@@ -259,7 +264,7 @@ def _bar(name: str, share: float) -> str:
     kind = "" if name == "preserved" else " class=other"
     return (
         f"<div{kind}><span>{name}</span><i><i style='width: {share:.1%}'></i></i>"
-        f"<b>{share:.1%}</b></div>"
+        f"<b>{percent(share, 1)}</b></div>"
     )
 
 

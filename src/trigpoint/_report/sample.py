@@ -33,7 +33,7 @@ class Sample:
     rows: np.ndarray  # Row numbers (s,) of the sampled points, ascending.
     coordinates: np.ndarray  # Sampled points (s, l) in the embedding.
     columns: np.ndarray  # Values (s, q) of the chosen columns, as in the data.
-    kept: np.ndarray  # Ascending positions (m,) in the sample of the points in the next two fields.
+    kept: np.ndarray  # Ascending positions (m,) in the sample of the points in `raw` and `points`.
     raw: Points  # Rows (m, d) of these points, as in the data.
     points: Points  # The same rows as Euclidean coordinates.
 

@@ -18,7 +18,7 @@ from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.gaussian import REPULSIONS
 from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
-# Maximum number of proposals drawn at once, and maximum number examined to predict acceptance.
+# Maximum number of proposals to draw at once, and to examine when predicting acceptance.
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 

@@ -15,7 +15,7 @@ LogFactors = Callable[[np.ndarray], np.ndarray]
 # Tolerance far above the rounding error of a sum of logarithms.
 SUM_ROUNDING = 1e-9
 
-# Number of proposals compared with the landmarks per call, in low and in high dimension. In high
+# Number of proposals to compare with the landmarks per call, in low and in high dimension. In high
 # dimension, proposals are first compared with `_FIRST_COMPARED` landmarks, and only those that may
 # still be accepted are compared with more.
 _COMPARED, _COMPARED_BY_PRODUCTS = 4096, 512

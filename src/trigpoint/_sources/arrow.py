@@ -24,7 +24,7 @@ SUFFIXES = (".parquet", ".pq")
 # Number of rows per batch. Batches are converted one at a time, so small batches save memory.
 BATCH_ROWS = 2**16
 
-# Rows read to infer what the columns of a file hold.
+# Number of rows to read when inferring the types of columns.
 _HEAD_ROWS = 1000
 
 _TYPES = pyarrow.types

@@ -333,7 +333,7 @@ class Source(ABC):
         return piece[part]
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
-        """Return the values of a piece.
+        """Convert a piece, or a selection of its rows, to an array.
 
         `rows` is the number of its first row, or an array with the numbers of all its rows.
         """

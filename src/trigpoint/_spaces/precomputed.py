@@ -9,7 +9,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace, check_distances
 
-# Matrices of up to this many rows are checked completely; in larger ones, a sample of rows is.
+# Larger matrices are checked in a sample of this many rows.
 _CHECKED = 2048
 
 

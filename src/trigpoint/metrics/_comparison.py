@@ -52,7 +52,7 @@ class Comparison:
 
     def _verdict(self) -> str:
         points = f"{self.n_fitted:,} of {self.n_points:,} points"
-        return f"{self.attempts[0].method} keeps most, on {points}"
+        return f"{self.attempts[0].method} preserves neighborhoods best, on {points}"
 
     def lines(self) -> dict[str, str]:
         """Return scores, and reasons why methods could not be fitted, as text by method."""

@@ -141,17 +141,17 @@ def row_keys(points: Points) -> np.ndarray:
 
 
 def preserved_shares(in_x: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Return the share (q,) of neighbors elsewhere that lie within the radius of a neighborhood.
+    """Return the share (q,) of neighbors in the embedding that are neighbors in the data.
 
-    `in_x` (q, m) are distances, in the data, of neighbors in the embedding, and `radii` (q,) are
-    the distances of the m-th neighbor in the data. All rows at this distance are neighbors.
+    `in_x` (q, m) holds the distances, in the data, of neighbors in the embedding, and `radii` (q,)
+    the distance of the m-th neighbor in the data. All rows at this distance are neighbors.
     """
     shares: np.ndarray = (in_x <= radii[:, None] * (1 + ROUNDING)).mean(axis=1)
     return shares
 
 
 def far_shares(distances: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Return the share (q,) of neighbors elsewhere that lie beyond a radius."""
+    """Return the share (q,) of neighbors in one space that lie beyond the radii in the other."""
     shares: np.ndarray = (distances > radii[:, None] * (1 + ROUNDING)).mean(axis=1)
     return shares
 

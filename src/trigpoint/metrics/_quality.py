@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.words import counted, html_table
+from trigpoint._common.words import counted, html_table, percent
 from trigpoint.metrics._verdict import Advice, attainable, grade_of, verdict_on
 
 
@@ -143,13 +143,13 @@ class Quality:
         """Return the measures as text, by name."""
         (low, high), (worse, better) = self.interval, self.attainable
         lines = {
-            "neighbors preserved": f"{self.preserved:.1%} of the nearest {self.n_neighbors} "
-            f"({low:.1%} to {high:.1%})",
-            "by the best known maps": f"{worse:.0%} to {better:.0%}",
-            "by PCA": f"{self.by_pca:.1%}",
-            "torn neighbors": f"{self.torn:.1%}",
-            "false neighbors": f"{self.false_neighbors:.1%}",
-            **({} if self.tears is None else {"landmarks at tears": f"{self.tears:.1%}"}),
+            "neighbors preserved": f"{percent(self.preserved, 1)} of the nearest "
+            f"{self.n_neighbors} ({percent(low, 1)} to {percent(high, 1)})",
+            "by the best known maps": f"{percent(worse)} to {percent(better)}",
+            "by PCA": percent(self.by_pca, 1),
+            "torn neighbors": percent(self.torn, 1),
+            "false neighbors": percent(self.false_neighbors, 1),
+            **({} if self.tears is None else {"landmarks at tears": percent(self.tears, 1)}),
             "correlation of distances": f"{self.distance_correlation:.2f}",
             "local dimension": "unknown: most points coincide or are equally far apart"
             if np.isnan(self.dimension)
@@ -157,9 +157,13 @@ class Quality:
             "redundant coordinates": ", ".join(map(str, self.redundant)) or "none",
         }
         if self.metric_kept < 1:
-            lines["kept by the metric"] = f"{self.metric_kept:.1%}, by its map to Euclidean rows"
+            lines["preserved by the metric"] = (
+                f"{percent(self.metric_kept, 1)}, by its map to Euclidean rows"
+            )
         if self.pieces is not None:
-            lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
+            lines["connected components"] = (
+                "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
+            )
         if self.shortcuts is not None:
             lines["suspected shortcuts"] = f"{self.shortcuts:,} of {self.n_edges:,} edges"
         neighborhoods = f"{self.n_queries:,} neighborhoods"

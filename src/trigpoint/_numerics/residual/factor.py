@@ -119,8 +119,8 @@ def nystrom_rows(
     for block in row_blocks(len(X), block_rows(8 * len(basis), BLOCK_BYTES)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Solve by substitution, which, with pivoting, is more accurate than the condition number
-        # suggests, rather than with inverses of blocks as in `TriangularFactor`.
+        # Use substitution, since with pivoting it is more accurate than the condition number
+        # suggests. `TriangularFactor` would use inverses of blocks.
         yield (
             block,
             solve_triangular(factor, kernel.T, trans="T", overwrite_b=True, check_finite=False),

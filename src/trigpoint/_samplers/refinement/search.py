@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.words import counted, html_table
+from trigpoint._common.words import counted, html_table, percent
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import any_within
 from trigpoint._neighbors.sparse import take_rows
@@ -75,7 +75,7 @@ class RefinementResult:
 
     def _repr_html_(self) -> str:
         rows = {
-            f"after {counted(sweep, 'sweep')}": f"{error:.3%}"
+            f"after {counted(sweep, 'sweep')}": percent(error, 3)
             for sweep, error in enumerate(self.errors)
         }
         heading = (
