@@ -138,9 +138,9 @@ def _inspected(source: Source, space: Space) -> _Found:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
         shown["scales"] = (
-            f"{percent(dominant_share(source), 1)} of the variance is in {dominant}; if the columns "
-            "have different units, keep --metric seuclidean (it divides each column by its standard "
-            "deviation)"
+            f"{percent(dominant_share(source), 1)} of the variance is in {dominant}; if the "
+            "columns have different units, keep --metric seuclidean (it divides each column by its "
+            "standard deviation)"
         )
     if outliers := listed(found["outliers"]):
         among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
