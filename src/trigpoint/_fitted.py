@@ -16,7 +16,7 @@ from trigpoint._numerics.blocks import reporter, thread_count
 from trigpoint._sources import Source
 from trigpoint._sources.opening import validated, weighted
 from trigpoint.metrics._assess import assess
-from trigpoint.metrics._pointwise import Judge, Judged, PointQuality
+from trigpoint.metrics._pointwise import Judge, Judged, PointQuality, Recalled
 from trigpoint.metrics._quality import Quality
 
 if TYPE_CHECKING:
@@ -222,7 +222,8 @@ class FittedMixin:
         check_is_fitted(self)
         source, n_threads = self._opened(X), self.model_.threads(self.n_jobs)
         judge = Judge(self.fitted_, self.model_.extension, n_threads)
-        shares = source.map(Judged(self.model_, judge), n_threads=n_threads)[0]
+        judged = Judged(self.model_, judge, Recalled(self.model_.extension))
+        shares = source.map(judged, n_threads=n_threads)[0]
         return PointQuality(*np.asarray(shares, dtype=np.float32).T)
 
     def _shown(self) -> Fit:

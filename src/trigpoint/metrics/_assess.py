@@ -13,7 +13,7 @@ from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_
 from trigpoint._sources import Source
 from trigpoint._spectrum import regression_residual
 from trigpoint.metrics._map_scores import Squares
-from trigpoint.metrics._pointwise import Judge
+from trigpoint.metrics._pointwise import Judge, Recalled
 from trigpoint.metrics._preserved import (
     NEAREST,
     PCA_ROWS,
@@ -97,16 +97,18 @@ def assess(
     n_queries = min(QUERIES, len(rows))
     # The first rows in random order are the queries.
     read, places = np.unique(rows, return_inverse=True)
+    places = places.ravel()
     points = model.space(source.take(read), read)
-    queries = points[places[:n_queries]]
     d = points.shape[1]
-    sample = _dense(points)[places.ravel()].astype(np.float64)
+    sample = _dense(points)[places].astype(np.float64)
     with one_blas_thread():
         axes = principal_axes(sample - sample.mean(axis=0), model.n_components)
 
+    recalled = Recalled(model.extension)
+
     def embed(part: Points) -> np.ndarray:
         steps = row_blocks(part.shape[0], model.step)
-        coordinates = np.concatenate([model.extension(part[step])[0] for step in steps])
+        coordinates = np.concatenate([recalled(part[step]) for step in steps])
         return coordinates.astype(model.columns.dtype, copy=False)
 
     def project(part: Points) -> np.ndarray:
@@ -115,12 +117,14 @@ def assess(
 
     m = min(NEAREST, (n - 1) // 2)
     pairs = ((0, 1), (1, 0), (2, 0))
-    in_x, in_y, in_pca = search_all(
-        _parts(source, model, d, report), queries, (embed, project), pairs, m, n_threads
-    )
+    parts = _parts(source, model, d, report)
+    # More coordinates are not needed.
+    coordinates = embed(points[places[:_REGRESSION_POINTS]])
+    asked = points[places[:n_queries]]
+    queries = asked, coordinates[:n_queries], project(asked)
+    in_x, in_y, in_pca = search_all(parts, queries, (embed, project), pairs, m, n_threads)
     m = _usable(in_x)
     radii = in_x.own[:, m - 1]
-    coordinates = embed(points)[places.ravel()]
     wide = [
         np.sqrt(Squares(some[:_MEASURED])(np.arange(n_queries), n_threads))
         for some in (sample, coordinates)
@@ -156,7 +160,7 @@ def assess(
         distance_correlation=_rank_correlation(*wide),
         dimension=dimension,
         redundant=redundant_coordinates(
-            coordinates[np.unique(row_keys(sample), return_index=True)[1]]
+            coordinates[np.unique(row_keys(sample[:_REGRESSION_POINTS]), return_index=True)[1]]
         ),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
