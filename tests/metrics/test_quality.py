@@ -13,6 +13,7 @@ import trigpoint as tp
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 from trigpoint.metrics import _assess, map_scores
 from trigpoint.metrics._assess import redundant_coordinates
+from trigpoint.metrics._pointwise import Recalled
 from trigpoint.metrics._verdict import GRADES, Advice, score
 
 rng = np.random.default_rng(0)
@@ -205,6 +206,32 @@ def test_advice_from_a_sample_holds_among_all_rows():
     assert better.remedy == ""
 
 
+def test_advice_names_the_metric(digits):
+    X, _ = digits
+    plain = tp.KernelPCA(2, metric="cosine", random_state=0).fit(X).quality(X)
+    assert plain.remedy == 'LandmarkMap(n_components=2, metric="cosine")'
+    better = eval(f"tp.{plain.remedy}").fit(X).quality(X, advise=False)
+    assert better.preserved - plain.preserved == pytest.approx(plain.advice.gain, abs=0.03)
+
+
+def test_a_map_of_all_rows_looks_them_up(rng, monkeypatch):
+    """Looking up gives the coordinates of `transform`, also if some rows are new."""
+    X = rng.normal(size=(1500, 12)).astype(np.float32)
+    X[7] = X[3]
+    for some in (X, X[:, :3]):
+        emb = tp.LandmarkMap(random_state=0).fit(some)
+        extension, rows = emb.model_.extension, some[::2].copy()
+        rows[::5] += np.float32(1e-3)
+        expected, known = emb.transform(rows), emb.transform(some)
+        recalled = Recalled(extension)
+        assert np.array_equal(recalled(rows).astype(np.float32), expected)
+        monkeypatch.delattr(type(extension), "__call__")
+        assert np.array_equal(recalled(some).astype(np.float32), known)
+        emb.quality(some, advise=False)
+        emb.point_quality(some)
+        monkeypatch.undo()
+
+
 def test_leading_eigenvectors_of_a_roll():
     X = TEN["roll"]
     with pytest.warns(tp.ParameterWarning, match="coordinate 2"):
@@ -250,7 +277,8 @@ def test_kept_until_the_next_fit_and_shown_with_the_verdict_first(roll):
     assert emb.quality_ is found
     assert len(found.rows) == found.n_queries == 500
     lines = repr(found).splitlines()
-    assert lines[0] == found.verdict
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).startswith(f"{found.verdict}   neighbors preserved")
     assert "500 neighborhoods among 3,000 points" in lines[-1]
     page = found._repr_html_()
     assert page.index(found.grade.capitalize()) < page.index("<table>")

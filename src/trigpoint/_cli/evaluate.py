@@ -89,7 +89,9 @@ def run(options: argparse.Namespace) -> Result:
 def _as_options(verdict: str) -> str:
     """Rewrite the parameters suggested by a verdict as options of ``trigpoint embed``."""
     for name, method in METHODS.items():
-        verdict = re.sub(rf"\b{method}\(n_components=(\d+)\)", rf"--method {name} -l \1", verdict)
+        for more, option in (("", ""), (r', metric="(\w+)"', r" --metric \2")):
+            call = rf"\b{method}\(n_components=(\d+){more}\)"
+            verdict = re.sub(call, rf"--method {name} -l \1{option}", verdict)
     verdict = re.sub(r"graph=KNNGraph\((\d+)\)", r"--neighbors \1", verdict)
     verdict = re.sub(r'\b(eigenvectors|extension|graph|landmarks)="(\w+)"', r"--\1 \2", verdict)
     # Parameters in parentheses belong to classes of other libraries.

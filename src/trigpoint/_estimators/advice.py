@@ -110,7 +110,12 @@ def candidates(estimator: Embedding, quality: Quality) -> Iterator[Candidate]:
     count, n = quality.n_components, quality.n_points
     fitted, parameters = estimator.fitted_, estimator.fitted_.parameters
     own = {name: getattr(estimator, name) for name in ("metric", "random_state", "n_jobs")}
-    if count < quality.n_features and quality.by_pca > quality.preserved:
+    metric, stated = own["metric"], ""
+    if metric != "euclidean":
+        # Other estimators need the same metric. PCA has none.
+        name = f'"{metric}"' if isinstance(metric, str) else getattr(metric, "__name__", "...")
+        stated = f", metric={name}"
+    elif count < quality.n_features and quality.by_pca > quality.preserved:
         yield Candidate(f"scikit-learn's PCA(n_components={count})", PCA(count))
     changes: dict[str, dict[str, Any]] = {}
     if quality.redundant and parameters.get("eigenvectors") == "leading":
@@ -126,12 +131,12 @@ def candidates(estimator: Embedding, quality: Quality) -> Iterator[Candidate]:
         return
     if "LandmarkMap" not in quality.unhelpful:
         yield Candidate(
-            f"LandmarkMap(n_components={count})", LandmarkMap(count, **own), n <= MOST_ROWS
+            f"LandmarkMap(n_components={count}{stated})", LandmarkMap(count, **own), n <= MOST_ROWS
         )
     elif quality.n_landmarks < n <= _MOST_LAID_OUT and _interpolates(parameters, n):
         yield Candidate('landmarks="all"', LandmarkMap(count, landmarks="all", **own), True)
     if "Isomap" not in quality.unhelpful and quality.pieces in (1, None):
-        yield Candidate(f"Isomap(n_components={count})", Isomap(count, **own))
+        yield Candidate(f"Isomap(n_components={count}{stated})", Isomap(count, **own))
 
 
 def _interpolates(parameters: dict[str, Any], n: int) -> bool:

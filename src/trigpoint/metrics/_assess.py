@@ -103,7 +103,6 @@ def assess(
     sample = _dense(points)[places].astype(np.float64)
     with one_blas_thread():
         axes = principal_axes(sample - sample.mean(axis=0), model.n_components)
-
     recalled = Recalled(model.extension)
 
     def embed(part: Points) -> np.ndarray:

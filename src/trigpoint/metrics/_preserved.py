@@ -24,8 +24,8 @@ FAR = 0.05
 # In small data, at least this many times the number of compared neighbors must be closer.
 _FAR_TIMES = 3
 
-# Up to this many columns, a grid lists the queries near each row. It has this many cells along each of
-# the first two columns, between these quantiles of the queries.
+# Up to this many columns, a grid lists the queries near each row. It has this many cells along each
+# of the first two columns, between these quantiles of the queries.
 _FEW_COLUMNS, _GRID, _CELL_RANGE = 7, 128, (0.01, 0.99)
 # First, one of this many rows is compared with all queries.
 _SPARED = 32
@@ -176,7 +176,8 @@ def search_all(
     def add(points: Points) -> None:
         keys, points_in = row_keys(points), [points, *(space(points) for space in spaces)]
         for search in searches:
-            search.add(*(points_in[space] for space in search.spaces), keys)
+            own, other = (points_in[space] for space in search.spaces)
+            search.add(own, other, keys)
 
     for _ in thread_map(add, parts, n_threads):
         pass

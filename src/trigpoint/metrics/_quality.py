@@ -1,12 +1,16 @@
 """Quality of an embedding: all measures in one record."""
 
 from dataclasses import dataclass, fields
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.words import counted, html_table, percent
 from trigpoint.metrics._verdict import Advice, attainable, grade_of, verdict_on
+
+# Number of characters in a line of the usual terminal.
+_WIDTH = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +191,8 @@ class Quality:
         lines = self.lines()
         width = max(map(len, lines))
         body = "\n".join(f"  {name:<{width}}  {value}" for name, value in lines.items())
-        return f"{self.verdict}\n{body}"
+        wrapped = fill(self.verdict, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        return f"{wrapped}\n{body}"
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, self.lines())

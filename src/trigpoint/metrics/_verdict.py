@@ -116,8 +116,8 @@ def cautions(quality: "Quality") -> Iterator[str]:
         yield "Most rows are equally far from each other, so the data has no neighborhoods"
     elif quality.preserved < _MOSTLY:
         yield (
-            "Most points around a point are not its nearest neighbors in the data, so do not read "
-            "single neighbors from it"
+            "Most points that are drawn around a point are not its nearest neighbors in the data, "
+            "so do not read single neighbors from the embedding"
         )
     if quality.metric_kept < _LEAST_BY_METRIC:
         share = _percent(quality.metric_kept)
