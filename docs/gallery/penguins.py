@@ -1,10 +1,11 @@
 """A table of numbers and categories.
 
-Measurements of 344 penguins with their sex and island, and with missing values, as in
-{download}`penguins.csv <../../recipes/data/penguins.csv>`. The species was not embedded. With
-Euclidean distances between the measurements alone, the map follows the body mass, whose numbers are
-the largest. `metric="table"` compares all columns in equal units, and every species has its own
-groups: females and males. See [Tables](../../recipes/tables.md).
+Measurements of 344 penguins, with their sex and island, and with missing values. The species was
+not embedded. With Euclidean distances between the measurements alone, the map follows the body
+mass, whose numbers are the largest. `metric="table"` compares all columns in equal units, and every
+species has its own groups, divided by sex and island. The notebook reads
+{download}`penguins.csv <../../recipes/data/penguins.csv>` from its folder. See
+[Tables](../../recipes/tables.md).
 """
 
 import matplotlib.pyplot as plt
