@@ -50,6 +50,8 @@ def naming_errors(name: str, kind: str) -> Iterator[None]:
         reason = str(error) or type(error).__name__
         # NumPy's message suggests allowing pickles, which can run code.
         reason = "it holds objects" if "pickle" in reason else reason
+        if kind == "text" and "columns, got" in reason:
+            reason += "; give every line as many values, and remove lines above the table"
         raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error
 
 
