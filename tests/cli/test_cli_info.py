@@ -155,6 +155,7 @@ def test_the_suggested_command_runs(folder, capsys, rng):
         (np.arange(1500.0).reshape(500, 3) * 1e200, "overflow"),
         (np.ones((500, 3)), "all 500 rows are the same point"),
         (np.eye(2), "too few"),
+        (10 - 10 * np.eye(50), "distances between its rows: set --metric precomputed; if"),
     ],
 )
 def test_nothing_is_suggested_that_must_fail(folder, capsys, X, problem):

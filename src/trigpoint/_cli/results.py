@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -46,6 +47,7 @@ def described(error: BaseException, parser: argparse.ArgumentParser) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     message = str(error) or type(error).__name__
+    message = re.sub(r"\bmetric='(\w+)'", r"--metric \1", message)
     parameter = getattr(error, "parameter", "")
     option = _OPTIONS.get(parameter, f"--{parameter}")
     return f"{option}: {message}" if option in parser._option_string_actions else message
