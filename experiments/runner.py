@@ -36,7 +36,7 @@ DIGITS = 6
 
 
 class MissingDataError(FileNotFoundError):
-    """Raised if the real data that an experiment needs is missing."""
+    """Error raised if the real data that an experiment needs is missing."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Experiment:
 
     name: str  # Name of its module.
     title: str  # Heading of its page.
-    # What to run, in order. A case is a row with everything that decides the result, except for
-    # `parameters`.
+    # Yields the cases to run, in order. A case is a row with everything that determines the result,
+    # except for `parameters`.
     cases: Callable[[Settings], Iterable[Row]]
-    # Returns what was measured, as a row. A case is left out if its data or a package is missing.
+    # Returns the measurements as a row. A case is left out if its data or a package is missing.
     run: Callable[[Row, Settings], Row]
-    # Writes text, tables and pictures. A row has the columns of its case and of its result.
+    # Writes text, tables and figures. A row has the columns of its case and of its result.
     show: Callable[[Sequence[Row], Settings, Page], None]
-    # What all cases share. Results with other parameters are refused.
+    # Parameters shared by all cases. Results with other parameters are rejected.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     # Writes the table that the overview of all experiments shows.
     brief: Callable[[Sequence[Row], Settings, Page], None] | None = None

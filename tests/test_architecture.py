@@ -24,6 +24,7 @@ LAYERS = [
     {"_cli"},
     {"_estimators"},
     {"_embedding"},
+    {"_fitted"},
     {"_report", "_model"},
     {"metrics", "datasets", "plot"},
     {"_samplers", "_graphs", "_spectrum", "_layout", "_extension"},
@@ -39,7 +40,7 @@ LAYERS = [
 ]
 
 # Every estimator has a method `save`, which in turn needs the list of all estimators.
-EXCEPTIONS = {("_embedding", "_estimators")}
+EXCEPTIONS = {("_fitted", "_estimators")}
 
 
 def part(parts: Sequence[str]) -> str:

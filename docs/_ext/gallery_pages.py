@@ -4,6 +4,7 @@ The docstring of a script contains a title and a description in Markdown. The sc
 `figure` or `page`, an HTML page.
 """
 
+import contextlib
 import json
 import re
 import runpy
@@ -41,7 +42,9 @@ def draw(script: Path, folder: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    made = runpy.run_path(str(script))
+    # Scripts read shipped data from the current folder, where readers of a notebook save it.
+    with contextlib.chdir(script.parents[1] / "recipes" / "data"):
+        made = runpy.run_path(str(script))
     if "figure" in made:
         made["figure"].savefig(folder / f"{script.stem}.png", dpi=DPI)
         shrink(made["figure"], folder / f"{script.stem}.png", folder / f"{script.stem}-small.png")

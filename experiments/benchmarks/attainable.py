@@ -1,4 +1,4 @@
-"""What the best known maps preserve, from which the reference of grades is derived.
+"""Share of neighbors that the best known maps preserve, the reference of grades.
 
 `LandmarkMap`, `Isomap` and PCA are run on samples of each data set, with one, two and three
 coordinates. For two coordinates, the best of the peers on all rows, as measured by the benchmark of
@@ -17,7 +17,8 @@ from experiments.pages import Page, grouped, percent
 from experiments.runner import Experiment, Results, Row, Settings
 from trigpoint.metrics._verdict import COEFFICIENTS, SPREAD, log_odds, share_at, terms
 
-# Sizes of the samples, and largest data set, since the largest maps are not the best possible.
+# Sizes of the samples, and maximum size of a data set. Maps of larger ones are not the best
+# possible.
 SIZES = 1_000, 4_000
 MOST_ROWS = 200_000
 QUICK = "digits", 500
@@ -78,7 +79,7 @@ def run(case: Row, settings: Settings) -> Row:
 def best_known(rows: Sequence[Row]) -> list[Row]:
     """Return the best share above chance for each data set, size and number of coordinates.
 
-    Cases that PCA solves exactly, with as many coordinates as columns, teach nothing.
+    Cases that PCA solves exactly, with as many coordinates as columns, are left out.
     """
     best = []
     rows = [row for row in rows if not row.get("error") and row["by_pca"] < EXACT]
@@ -118,13 +119,13 @@ def halves(best: Sequence[Row]) -> Mapping[bool, list[Row]]:
 
 
 def errors(best: Sequence[Row]) -> np.ndarray:
-    """Return by how much the log odds of shares exceed the reference."""
+    """Return the differences between the log odds of shares and the reference."""
     design = np.array([terms(row["dimension"], row["n"], row["n_components"]) for row in best])
     return np.array([log_odds(row["share"]) for row in best]) - design @ COEFFICIENTS
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Write the coefficients, how well they predict, and a table for two coordinates."""
+    """Write the coefficients, their accuracy, and a table for two coordinates."""
     best = best_known(rows)
     divided = halves(best)
     page.text(

@@ -21,7 +21,7 @@ WARM_UP_ROWS = 5000, 250_000
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Yield one size, with neighborhoods of twice as many points as there are per landmark."""
+    """Yield a single case, with neighborhoods of twice the number of points per landmark."""
     n, k = (300_000, 500) if settings.quick else (10_000_000, 2500)
     yield {"n": n, "k": k, "m": 2 * n // k}
 

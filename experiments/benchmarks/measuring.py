@@ -110,7 +110,7 @@ def measure(fit: Callable[[], Any]) -> tuple[Any, Row]:
     # Return freed memory to the system; otherwise, reusing it would not count as using memory.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # Resets the peak.
+    Path("/proc/self/clear_refs").write_text("5")  # Reset the peak.
     before = memory_field("VmRSS")
     seconds, result = timed(fit)
     return result, {"seconds": seconds, "peak": memory_field("VmHWM") - before}

@@ -242,7 +242,7 @@ def _wins(tables: dict[str, Scores], page: Page) -> None:
                 found.pop("PCA", None)
             if OURS in found and len(found) > 1:
                 ours = found.pop(OURS)
-                # Among equals, the first in the table wins.
+                # Of equally good methods, the first in the table wins.
                 winner = one.best(found, key=found.__getitem__)
                 theirs = found[winner]
                 better = (

@@ -28,12 +28,12 @@ DATA = (
 )
 # fmt: on
 
-# Maximum number of points used, share of them that is fitted, and maximum number held out.
+# Maximum number of points to use, share of them to fit, and maximum number to hold out.
 SIZE, TRAIN_SHARE, MOST_HELD_BACK = 10_000, 0.7, 1500
 SPLITS, KEPT = 2, 10
 QUICK, QUICK_SIZE = ("bowl", "digits"), 600
 
-# Held-out points that are scored: all, and the tenth of them farthest from their neighbors.
+# Groups of held-out points to score: all, and the tenth farthest from their neighbors.
 PARTS = "all", "sparsest tenth"
 _SPARSEST = 0.1
 

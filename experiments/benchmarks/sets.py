@@ -1,7 +1,7 @@
 """Data sets of the benchmarks: from packages, from the data folder, word vectors, or synthetic.
 
-Maps are measured on the data sets that specify a number of rows `n`. Those of them that are not
-marked as `held_out` were used to choose rules and defaults.
+Maps are measured on the data sets that specify a number of rows `n`. The sets among them that are
+not marked as `held_out` were used to choose rules and defaults.
 """
 
 import json
@@ -347,8 +347,8 @@ SETS = {
     "lidar": DataSet("LiDAR", "surfaces", partial(_array, "lidar_lonestar", "xyz"), 30_000),
     "vowels": DataSet("Vowels", "series", partial(_series, "JapaneseVowels"), 9_961),
     "segment": DataSet("Image segments", "tables", partial(_river, "segment.csv.zip"), 2_310),
-    # No rule or default was chosen on these, but their results were seen when the radius of the
-    # start was limited by the local dimension.
+    # No rule or default was chosen on these sets, but their results were known when the initial
+    # radius was limited by the local dimension.
     "photographs": DataSet("Photographs", "images", partial(_made, _photos), 8_000, True),
     "cytometry": DataSet("Flow cytometry", "cells", _cytometry, 50_000, True),
     "rare": DataSet("Rare words", "words", partial(_words, 50_000, None), 20_000, True),

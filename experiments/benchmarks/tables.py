@@ -54,7 +54,7 @@ def load(name: str) -> tuple[Any, np.ndarray]:
 
 
 def as_table(frame: Any) -> Any:
-    """Return the table for ``metric="table"``, which reads it as it is."""
+    """Return the table unchanged, for ``metric="table"``."""
     return tp.open_source(frame, missing="median")
 
 
@@ -79,7 +79,7 @@ def encoded(frame: Any, *, scaled: bool) -> np.ndarray:
     return found
 
 
-# Returns what is embedded, and with which metric.
+# Function that returns the points to embed and the metric.
 METHODS: dict[str, tuple[Callable[[Any], Any], str]] = {
     'metric="table"': (as_table, "table"),
     "one-hot, all scaled": (lambda frame: encoded(frame, scaled=True), "euclidean"),

@@ -19,15 +19,15 @@ from trigpoint._spaces import Space
 class BytePool(Pool):
     """All rows of an array of 8-bit integers, whose Euclidean rows are computed in blocks.
 
-    All columns in float64 would take eight times the memory of the array. The results are the same
-    to the bit as those of an ordinary pool.
+    All columns in float64 would take eight times the memory of the array. The results are bitwise
+    the same as those of an ordinary pool.
     """
 
     dtype: np.dtype  # Type to which blocks are converted.
 
     @classmethod
     def read(cls, source: Any, space: Space) -> "BytePool | None":
-        """Return the pool; ``None`` for other sources, and for few columns."""
+        """Return the pool, or ``None`` if the source is of another type or has few columns."""
         rows, count = source.octets(), source.columns.count
         is_plain = not space.learns and source.weights is None
         if rows is None or not is_plain or count <= SEARCHED or space.width(count) != count:

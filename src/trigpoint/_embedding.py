@@ -4,8 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,33 +12,28 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from trigpoint._common.checks import as_generator, check_count, check_path
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
+from trigpoint._fitted import FittedMixin
 from trigpoint._model import Model
-from trigpoint._numerics.blocks import Run, reporter, thread_count
+from trigpoint._numerics.blocks import Run, reporter
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output
 from trigpoint._sources.opening import validated, weighted
 from trigpoint._spaces import Space, space_for
-from trigpoint.metrics._assess import assess
-from trigpoint.metrics._pointwise import Judge, Judged, PointQuality
-from trigpoint.metrics._quality import Quality
 
-if TYPE_CHECKING:
-    from trigpoint._report import InlinePage, ReportOptions, Subject
-
-# Parameters that affect the execution of a fit, not its result.
+# Parameters that affect how a fit is executed, but not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
-class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMixin, ProgressMixin, ABC):
     """Base class of the estimators.
 
     `fit` draws a pool of rows, selects landmarks from it, and embeds the landmarks. `transform`
@@ -65,7 +59,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     _takes_sparse = True
 
     # Properties for reports, verdicts and model files.
-    _title: str  # In reports, if not the name of the class; subclasses do not inherit it.
+    # Name in reports, if it is not the name of the class; subclasses do not inherit it.
+    _title: str
     _equal_scales = True  # Whether distances are meaningful, so that axes share one scale.
     _unhelpful: frozenset[str] = frozenset()  # Estimators and parameters not to recommend.
     _has_eigenvalues = True  # Whether each coordinate has an eigenvalue.
@@ -204,16 +199,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             check_output(out, X)
         source, groups = self._fit(X, y, sample_weight)
         found = None
-        # Rows of weight 0 are in no group.
+        # Rows of weight 0 belong to no group.
         if groups is not None and len(groups) == source.n and out is None:
             # The landmark of a row is at distance 0, where `transform` returns its coordinates.
             found = source.returned(self.landmark_embedding_[groups])
         return self.transform(X, out=out) if found is None else found
-
-    def _opened(self, X: Any) -> Source:
-        """Open rows to transform with the fitted model."""
-        source = validated(self, X, reset=False, space=self.model_.space)
-        return source.matching(self.model_.columns)
 
     def _wanted_landmarks(self, source: Source, space: Space) -> Any:
         """Return which landmarks to draw, or `ALL`."""
@@ -279,212 +269,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self.landmarks_ = landmarks.points
         self.landmark_embedding_ = coordinates.astype(model.columns.dtype)
         self.dimension_ = fit.dimension
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted estimator to a file that `trigpoint.load` can read.
-
-        Parameters
-        ----------
-        path : path
-            Usually with the extension ``.trig``. An existing file is replaced atomically, once the
-            new one is complete.
-
-        Notes
-        -----
-        The file holds the landmarks, their graph and coordinates, and the parameters; its size does
-        not depend on the number of fitted rows. It uses the safetensors layout and no pickle: only
-        numbers and text are loaded. Full local covariances are stored only for up to 16 columns.
-        Parameters that cannot be serialized are replaced by their result (a custom sampler by the
-        rows it chose) or dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit`
-        are not stored, so the same fit gives the same file.
-        """
-        from trigpoint._estimators.saving import save_model
-
-        check_is_fitted(self)
-        save_model(self, path)
-
-    @overload
-    def report(
-        self, path: str | os.PathLike[str], X: Any = None, **options: Unpack["ReportOptions"]
-    ) -> Path: ...
-
-    @overload
-    def report(
-        self, path: None = None, X: Any = None, **options: Unpack["ReportOptions"]
-    ) -> "InlinePage": ...
-
-    def report(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        X: Any = None,
-        *,
-        color: Any = None,
-        text: Any = None,
-        images: Any = None,
-        title: str | None = None,
-        sample: int | None = None,
-        coordinates: Any = None,
-        force: bool = True,
-    ) -> "Path | InlinePage":
-        """Write an interactive page about the embedding, in one HTML file that opens offline.
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            The file to write. If omitted, as in ``emb.report(X=X)``, a notebook displays the page
-            below the cell.
-        X : array-like of shape (n, d), file, or Dask collection; or None, default=None
-            The rows to show; if omitted, only the landmarks are shown. The index of a DataFrame
-            names the rows.
-        color : array-like of shape (n,), dict or DataFrame; or None, default=None
-            Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
-        text : array-like of shape (n,), dict or DataFrame; or None, default=None
-            Texts of the points, such as words, titles or ids, by which they can be found; pass
-            several in a dict or DataFrame. The first one is written on the map.
-        images : tuple of int, or array-like of shape (n,); or None, default=None
-            The shape of the images that the rows contain, such as ``(28, 28)``; or paths or URLs of
-            images, which the page loads only on request.
-        title : str or None, default=None
-            Title of the page. ``None`` names the method and the number of points.
-        sample : int or None, default=None
-            Maximum number of points on the page, drawn at random. ``None`` shows up to 100,000
-            points, or up to 1,000,000 if they have texts.
-        coordinates : array-like of shape (n, l), file, or None, default=None
-            What `transform` returned or wrote for `X`, so that it is not computed again.
-        force : bool, default=True
-            Whether to replace an existing file.
-
-        Returns
-        -------
-        Path or InlinePage
-            The file that was written, or the page.
-        """
-        from trigpoint._report import row_names, write_report
-
-        check_is_fitted(self)
-        if path is not None:
-            remedy = "name the file to write; points follow it, as in report('page.html', X)"
-            check_path(path, remedy)
-        source = None
-        if X is not None:
-            source = self._opened(X)
-        return write_report(
-            self._subject(),
-            path,
-            source,
-            color=color,
-            text=text,
-            ids=row_names(X),
-            images=images,
-            title=title,
-            sample=sample,
-            coordinates=coordinates,
-            force=force,
-        )
-
-    def quality(
-        self,
-        X: Any,
-        *,
-        advise: bool = True,
-        sample_weight: Any = None,
-        random_state: Any = 0,
-    ) -> Quality:
-        """Measure the quality of the embedding, and recommend the most promising improvement.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), file, or Dask collection
-            The fitted rows, or similar ones. The neighborhoods of 500 of them are compared among
-            all of them, which takes two to three times as long as `transform`.
-        advise : bool, default=True
-            Whether to look for a change that improves the embedding, which takes a few seconds:
-            each candidate is fitted to 3,000 of the rows.
-        sample_weight : array-like of shape (n,) or None, default=None
-            Weight of each row in the shares; rows of weight 0 do not count.
-        random_state : None, int, RandomState or Generator, default=0
-            Seed of the sample.
-
-        Returns
-        -------
-        Quality
-            Also available as the attribute `quality_`, until the next fit.
-        """
-        check_is_fitted(self)
-        source = weighted(self._opened(X), sample_weight)
-        self.quality_ = self._judged(source, advise, as_generator(random_state))
-        return self.quality_
-
-    def _judged(
-        self,
-        source: Source,
-        advised: bool,
-        rng: np.random.Generator | None = None,
-        edges: Any = None,
-    ) -> Quality:
-        """Measure the quality on the rows of a source; see `quality`."""
-        from trigpoint._estimators.advice import advise
-
-        found = assess(
-            self.fitted_,
-            self.model_,
-            source,
-            rng=np.random.default_rng(0) if rng is None else rng,
-            n_threads=self.model_.threads(self.n_jobs),
-            edges=edges,
-            report=reporter(self.verbose),
-        )
-        return replace(found, advice=advise(self, found, source)) if advised else found
-
-    def point_quality(self, X: Any) -> PointQuality:
-        """Measure where the embedding is wrong: at each row, how well it preserves neighborhoods.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), file, or Dask collection
-            The fitted rows, or new ones.
-
-        Returns
-        -------
-        PointQuality
-            The arrays `preserved`, `torn` and `false_neighbors`, with one share for each row.
-
-        Examples
-        --------
-        The arrays are colors of a plot.
-
-        >>> import numpy as np
-        >>> import trigpoint as tp
-        >>> angles = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
-        >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
-        >>> line = tp.LandmarkMap(1, landmarks=500).fit(circle)
-        >>> found = line.point_quality(circle)
-        >>> bool(found.torn.max() > 0.4)
-        True
-        """
-        check_is_fitted(self)
-        source, n_threads = self._opened(X), self.model_.threads(self.n_jobs)
-        judge = Judge(self.fitted_, self.model_.extension, n_threads)
-        shares = source.map(Judged(self.model_, judge), n_threads=n_threads)[0]
-        return PointQuality(*np.asarray(shares, dtype=np.float32).T)
-
-    def _shown(self) -> Fit:
-        """Return the fit as reports show it."""
-        return self.fitted_
-
-    def _subject(self) -> "Subject":
-        """Return the subject of a report."""
-        from trigpoint._report import Subject
-
-        return Subject(
-            self._shown(),
-            self.model_,
-            seconds=dict(self.stage_seconds_),
-            n_threads=thread_count(self.n_jobs),
-            progress=reporter(self.verbose),
-            measure=lambda source, edges: self._judged(source, True, edges=edges),
-            judge=lambda: Judge(self.fitted_, self.model_.extension, thread_count(self.n_jobs)),
-        )
 
     @property
     def _n_features_out(self) -> int:

@@ -17,8 +17,8 @@ from trigpoint._pool import Pool
 # Kinds of local covariances.
 COVARIANCES = ("full", "diag")
 
-# Maximum dimension for full matrices by default, which take memory of d^2 per landmark and time of
-# d^2 per pair in the Bhattacharyya distance.
+# Maximum dimension for full matrices by default. They take O(d^2) memory per landmark, and O(d^2)
+# time per Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
 
 # Fraction of the mean variance that is added in every direction; see `regularize`.
@@ -36,8 +36,7 @@ _ROWS = 16
 _DIMENSION_POINTS = 20_000
 _QUERIES = 128
 
-# Minimum number of neighbors in the smaller ball, and ratio of the numbers in the larger and the
-# smaller ball.
+# Minimum number of points in the smaller ball, and ratio of the numbers of points in both balls.
 _FEWEST_INSIDE = 10
 _GROWTH = 4
 
@@ -57,8 +56,8 @@ def neighborhood_size(n_points: int, n_landmarks: int, copies: float = 1.0) -> i
     """Return the size m of a landmark's neighborhood, four times the number of points per landmark.
 
     Smaller neighborhoods would be far smaller than the distance between landmarks. The size is at
-    least 10, since a covariance needs a few points; if points stand for several copies of a row of
-    average weight each, it is at least 10 such rows.
+    least 10, since a covariance needs a few points. If rows are represented by several copies, it
+    is at least the average number of copies of 10 rows.
     """
     least = round(10 * max(1.0, copies))
     return min(n_points, max(least, -(-4 * n_points // n_landmarks)))
@@ -213,7 +212,7 @@ def _evaluator(
 class NeighborSearch:
     """Search for the nearest landmarks of each landmark, shared by several graphs.
 
-    At least `at_least` neighbors are searched, for graphs that will need more later. `notes` are
+    At least `at_least` neighbors are searched, for graphs that will need more later. `notes` holds
     warnings about the covariances, if any were compared.
     """
 
@@ -247,7 +246,7 @@ class NeighborSearch:
         budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
         affordable = min(budget // int(covariances[0].size), _CANDIDATES_HELD) // k
         candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
-        # With all pairs, a distance costs half as much, since it is evaluated for both directions.
+        # If all pairs are compared, a distance costs half as much, since it serves both directions.
         near = None
         if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
             distances = bhattacharyya_matrix(points, covariances, self.n_threads)
@@ -276,7 +275,7 @@ def local_dimension(X: Any, k: int) -> float:
     A ball of radius r around a point holds ``c r^D`` points, so D follows from the radii of balls
     with m and 4 m points as ``log 4 / mean(log(r_4m / r_m))``, where m is the number of points per
     landmark, but at least 10. Details smaller than the distance between landmarks, such as noise on
-    a surface, hardly matter.
+    a surface, have little effect.
 
     The result is at most the number of columns, and 0 if nearly all points coincide. It does not
     depend on a seed.

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 # Neighbors per unit of perplexity.
 REACH = 2
 
-# Phases of a layout: until this share of the steps, attraction is at least this many times that of
-# t-SNE, so that landmarks of a group can pass through others, and steps have this length. With a
-# length of 1, and without repulsion and momentum, neighbors would meet at once; shorter steps at
-# the end settle what momentum keeps in motion.
+# Phases of a layout: fraction of the steps at which a phase ends, minimum attraction relative to
+# t-SNE, and step length. Strong attraction at the beginning lets landmarks of a group pass through
+# others. With a step length of 1, and without repulsion and momentum, neighbors would meet in one
+# step. Shorter steps at the end damp oscillations caused by momentum.
 _PHASES = (
     (0.25, 4.0, 1.5),
     (0.5, 2.0, 1.5),
@@ -39,13 +39,14 @@ _PHASES = (
     (0.95, 0.0, 0.5),
     (1.0, 0.0, 0.15),
 )
-# After this share of the steps, a map with a smaller root mean square radius than this, relative to
-# the root of the number of landmarks, is enlarged. Repulsion alone would take many more steps.
+# After this fraction of the steps, a map is enlarged if its root mean square radius is smaller than
+# this, relative to the square root of the number of landmarks. Repulsion alone would take many more
+# steps.
 _ENLARGED_AFTER = 0.5
 _ENLARGED_RADIUS = 0.5
-# Attraction of each landmark by its start, enlarged like the map: the limit, and the value for a
-# single landmark. It keeps large distances, which hardly affect the divergence, at the cost of few
-# neighbors. Other forces weaken with the number of landmarks, and so does this one.
+# Attraction of each landmark to its initial position, which is enlarged with the map. It preserves
+# large distances, which hardly affect the divergence, at the expense of few neighbors. Like other
+# forces, it decreases with the number of landmarks: its maximum, and its value for one landmark.
 _ANCHOR = 0.001, 10.0
 
 # Number of averages over neighbors before the first step.
@@ -54,7 +55,7 @@ _SMOOTHED = 10
 _MOMENTUM = 0.9
 # No landmark moves farther than this in one step.
 _LONGEST_STEP = 5.0
-# Repulsion changes slowly, and is computed in every third step only.
+# Repulsion changes slowly, so it is only computed in every third step.
 _EVERY = 3
 
 # A node whose box subtends a smaller angle repels like a point at its center of mass.
@@ -62,15 +63,16 @@ _ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
-# Root mean square radius of the start, relative to the root of the number of landmarks, and its
-# limit. A tiny start would lose the global arrangement. From a huge one, neighbors would not meet.
+# Initial root mean square radius, relative to the square root of the number of landmarks, and its
+# upper limit. A radius that is too small loses the global arrangement. If it is too large,
+# neighbors never meet.
 START_RADIUS = 0.3
 _LARGEST_RADIUS = 30.0
 _FINISHED_RADIUS = 0.6
-# Standard deviation of noise at the start, relative to the radius.
+# Standard deviation of the initial noise, relative to the radius.
 _JITTER = 1e-4
-# Rows farther from the median row than this many times as many as 90 % of them do not decide the
-# principal axes, and start at that distance.
+# Rows farther from the median row than this multiple of the 90 % quantile of distances are clipped
+# to that distance when principal axes are computed, and start there.
 _CLIPPED = 3.0
 
 _ROWS = 512
@@ -87,9 +89,10 @@ def affinities(
 ) -> csr_array:
     """Return symmetric affinities (k, k) between landmarks, with sum 1.
 
-    `neighbors` (k, m) are other landmarks near each, `squares` (k, m) their squared distances, and
-    `masses` (k,) the numbers of points that landmarks represent. The perplexity is the effective
-    number of neighbors, capped at half of m: equal affinities would not separate any.
+    `neighbors` (k, m) lists other landmarks near each landmark, `squares` (k, m) their squared
+    distances, and `masses` (k,) the number of points that each landmark represents. The perplexity
+    is the effective number of neighbors, capped at half of m: equal affinities would not separate
+    any.
     """
     from trigpoint._kernels.forces import calibrate
 
@@ -145,7 +148,7 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
 
 
 class PrincipalAxes(NamedTuple):
-    """Leading principal directions (d, l) of points, by which arrays and tensors are projected.
+    """Leading principal directions (d, l) of points, to project arrays and tensors.
 
     Points farther than `longest` from their median count as if they were at that distance, so that
     a few far points change neither the axes nor the scale. `mean` is relative to the median.
@@ -160,7 +163,7 @@ class PrincipalAxes(NamedTuple):
     def of(cls, points: np.ndarray, masses: np.ndarray, n_components: int) -> "PrincipalAxes":
         """Compute the directions of points (k, d); coordinates beyond d are 0."""
         median = np.median(points, axis=0).astype(np.float64)
-        # The median of a constant is exact, and its differences are 0.
+        # The median of a constant column is exact, so its differences are 0.
         lengths = np.sqrt(np.square(points - median).sum(axis=1))
         longest = _CLIPPED * float(np.quantile(lengths, 0.9))
         around = _clipped(points, median, longest)
@@ -196,7 +199,7 @@ def principal_start(
     n_components: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return principal coordinates; a few far points change neither the axes nor the scale."""
+    """Return principal coordinates, which are robust to a few distant points."""
     axes = PrincipalAxes.of(points, masses, n_components)
     with one_blas_thread():
         start = axes(points)
@@ -210,11 +213,11 @@ def scaled_start(
     *,
     finished: bool = False,
 ) -> np.ndarray:
-    """Center positions (k, l), scale them to the size of a start, and add a little noise.
+    """Center positions (k, l), scale them to the initial radius, and add a little noise.
 
-    Without noise, forces would never leave a line or plane that contains the start, nor separate
-    landmarks at the same position. Positions that are `finished`, since neighbors have met, get the
-    size of a finished map.
+    Without noise, positions could never leave a line or plane that contains all of them, and
+    coincident landmarks would never separate. With `finished`, for positions in which neighbors
+    have already met, the radius is that of a finished map.
     """
     around = start - np.average(start, axis=0, weights=masses)
     radius = np.sqrt(np.average(np.square(around).sum(axis=1), weights=masses))
@@ -232,7 +235,7 @@ def layout(
     n_threads: int = 1,
     **options: Any,
 ) -> np.ndarray:
-    """Return positions (k, l) of landmarks by their affinities, the same with any threads.
+    """Return positions (k, l) of landmarks from their affinities; threads do not affect the result.
 
     `joint` (k, k) holds the symmetric affinities, with sum 1, and `start` (k, l) initial positions
     with up to three coordinates. The options are those of `optimized`.
@@ -256,13 +259,13 @@ class Forces(Protocol):
         """Return the mean (l,) of values (k, l), weighted by the masses."""
 
     def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
-        """Return the attraction (b, l) of some landmarks by their neighbors.
+        """Return the attraction (b, l) that neighbors exert on some landmarks.
 
         With a `decay` of 0, it is proportional to the distance, however large that is.
         """
 
     def repulsion(self, points: Any) -> Any:
-        """Return the repulsion (k, l) of every landmark by all others."""
+        """Return the repulsion (k, l) that all other landmarks exert on each landmark."""
 
     def over_parts(self, function: Callable[[slice], None]) -> Iterator[None]:
         """Call a function for parts of the landmarks; results do not depend on the parts."""
@@ -277,7 +280,7 @@ def optimized(
     smoothing: int = _SMOOTHED,
     report: Report | None = None,
 ) -> Any:
-    """Return positions (k, l) that landmarks reach by the forces.
+    """Return the final positions (k, l) of landmarks under the forces.
 
     The exaggeration is the attraction relative to t-SNE. `smoothing` is the number of averages over
     neighbors before the first of `n_iter` steps.
@@ -291,7 +294,7 @@ def optimized(
         repulsion: Any, strength: float, scale: float, length: float, part: slice
     ) -> None:
         total = forces.attraction(points, part)
-        # The step of t-SNE for k points, divided by the exaggeration.
+        # The learning rate of t-SNE for k points, divided by the exaggeration.
         total += repulsion[part] / strength
         total += anchor * (scale * anchors[part] - points[part])
         faster = _MOMENTUM * velocities[part] + length * total
@@ -341,7 +344,7 @@ def _smoothed(forces: Forces, start: Any, times: int) -> Any:
 
 
 class _HostForces:
-    """Attraction by all neighbors; repulsion by a tree. Positions have three columns."""
+    """Attraction by all neighbors, and repulsion by a tree. Positions have three columns."""
 
     def __init__(self, joint: csr_array, masses: np.ndarray, n_threads: int) -> None:
         self.masses = masses / masses.sum()
@@ -390,7 +393,7 @@ def _repulsion(points: np.ndarray, masses: np.ndarray, n_threads: int) -> np.nda
 
 
 def _parts(k: int, n_threads: int, per_thread: int) -> Iterator[slice]:
-    """Yield a few parts per thread: results do not depend on them, but each costs a call."""
+    """Yield a few parts per thread, which do not affect the results."""
     from trigpoint._kernels.forces import TOGETHER
 
     rows = k if n_threads == 1 else max(_ROWS, -(-k // (per_thread * n_threads)))

@@ -13,13 +13,16 @@ from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import thread_count
 from trigpoint._spaces import Space
 
-# Larger blocks would not be faster, and progress would be reported less often.
+# Larger blocks are not faster, and would report progress less often.
 _MOST_ROWS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A pure, picklable function of a block of rows, with the same bits for a row in any block."""
+    """A pure, picklable function of a block of rows.
+
+    The result for a row is bitwise the same in any block.
+    """
 
     # Names, number, data type and sparsity of the fitted columns. Other rows are converted to match
     # before a call.
@@ -38,7 +41,7 @@ class Model:
         return min(rows_at_once(self.extension), self.space.most_at_once or _MOST_ROWS)
 
     def threads(self, n_jobs: Any) -> int:
-        """Return the number of threads; a function of the user may not allow several."""
+        """Return the number of threads; user-defined functions may require a single one."""
         return thread_count(n_jobs) if self.space.most_at_once is None else 1
 
     def __call__(self, block: Points, rows: Any = 0) -> tuple[np.ndarray, np.ndarray]:

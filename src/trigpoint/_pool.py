@@ -1,4 +1,4 @@
-"""Pools, uniform random samples of the rows, held in memory, on which estimators are fitted."""
+"""Pools: uniform random samples of the rows, held in memory, to which estimators are fitted."""
 
 from copy import copy
 from numbers import Integral
@@ -24,8 +24,8 @@ from trigpoint._numerics.projection import (
 )
 from trigpoint._spaces import Euclidean, PairDistances, Space
 
-# Number of rows of a pool, as a minimum and per landmark. With 64 rows per landmark, results are
-# measurably as good as with all rows; with 16, nearly so. See docs/design/decisions.md.
+# Minimum number of rows of a pool, and number per landmark. With 64 rows per landmark, results are
+# as good as with all rows; with 16, nearly as good. See docs/design/decisions.md.
 LEAST_ROWS = 2**17
 ROWS_PER_LANDMARK = 64
 _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
@@ -62,9 +62,9 @@ class Pool:
         # Their ascending row numbers in the source, repeated for copies; None for all rows.
         self.rows = rows
         self.n = points.shape[0] if n is None else n  # Number of rows of the source.
-        self.counted = self.n  # The same, where rows with whole weights count as copies.
-        # Weights (size,) of the rows that the points are copies of, corrected for the probability
-        # of being in the pool; or weights of the points, if every row is in the pool once.
+        self.counted = self.n  # Number of rows of the source, counting integer weights as copies.
+        # Weights (size,) of the rows that the points are copies of, divided by the probability of
+        # being in the pool. If every row is in the pool exactly once, weights of the points.
         self.weights: np.ndarray | None = None
         self.masses: np.ndarray | None = None
         # Distances between rows of the pool, if those of `points` approximate them.
@@ -114,7 +114,7 @@ class Pool:
         return self.full[places]
 
     def grouped(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first of equal points, ascending, and the group (n,) of every point."""
+        """Return the first point of each group of duplicates, and the group (n,) of each point."""
         return grouped_rows(self.dense)
 
     @property
@@ -176,7 +176,7 @@ class Pool:
 
 
 class DevicePool(Pool):
-    """All rows of a tensor, on its device; `points` are on the host once the pool is `reduced`."""
+    """All rows of a tensor, on its device; `reduced` copies `points` to the host."""
 
     there: Any  # Euclidean rows (n, c) in all columns; the distinct ones, once these are `grouped`.
     inside: Any  # The same rows as `points` (n, d).
@@ -250,7 +250,7 @@ def grouped_there(X: Any) -> tuple[np.ndarray, np.ndarray]:
     others = (first[groups] != torch.arange(n, device=X.device)).nonzero()[:, 0]
     for part in row_blocks(len(others), block_rows(2 * X.itemsize * d, _THERE_BYTES)):
         if (X[others[part]] != X[first[groups[others[part]]]]).any():
-            # Different points have the same key.
+            # A hash collision between different points.
             return grouped_rows(X.cpu().numpy())
     first, places = first.sort()
     return first.cpu().numpy(), places.argsort()[groups].cpu().numpy()
@@ -377,7 +377,7 @@ def _weighing(source: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
 def whole_pool(source: Any, space: Space, rng: np.random.Generator) -> Pool:
     """Return a pool of all rows; an array or memory map is used in place.
 
-    If the rows have weights, it holds all copies, or one for each row if these are fractions.
+    If the rows have weights, the pool holds all copies, or each row once if weights are fractional.
     """
     if source.weights is not None:
         counted = copies_of(source.weights)[1]

@@ -39,7 +39,7 @@ _REGRESSION_POINTS = 1500
 _REGRESSION_NEIGHBORS = 6
 
 
-# Scale below which a coordinate vanishes, or nearly so, in float32.
+# Magnitude below which a coordinate (nearly) vanishes in float32.
 _VANISHED = 1e-30
 
 
@@ -172,7 +172,7 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
 def _shift_invert(
     matrix: csr_array, count: int, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenpairs near 1, the largest ones, by sparse factorization."""
+    """Return the largest eigenpairs, those near 1, by sparse factorization."""
     shift = 1 + _SHIFT
     shifted = shift * eye_array(matrix.shape[0]) - matrix
     # The matrix is positive definite, so skip pivoting and use an ordering for symmetric patterns.

@@ -24,7 +24,8 @@ def exit_code(*arguments):
     return stop.value.code
 
 
-def test_version_and_help(capsys):
+def test_version_and_help(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert exit_code("--version") == 0
     assert capsys.readouterr().out == f"trigpoint {tp.__version__}\n"
     assert exit_code("--help") == 0
@@ -33,6 +34,7 @@ def test_version_and_help(capsys):
     assert "embed every point of a file" in capsys.readouterr().err
     for command in cli.COMMANDS:
         assert f"\n    {command}" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

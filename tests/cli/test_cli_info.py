@@ -155,6 +155,7 @@ def test_the_suggested_command_runs(folder, capsys, rng):
         (np.arange(1500.0).reshape(500, 3) * 1e200, "overflow"),
         (np.ones((500, 3)), "all 500 rows are the same point"),
         (np.eye(2), "too few"),
+        (10 - 10 * np.eye(50), "distances between its rows: set --metric precomputed; if"),
     ],
 )
 def test_nothing_is_suggested_that_must_fail(folder, capsys, X, problem):
@@ -184,18 +185,20 @@ def test_outliers_dominant_columns_and_the_dimension(folder, capsys):
     assert (values["outliers"], values["dominant_columns"]) == ([7, 1200], [])
     assert main(["info", "far.npy"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "rows 7, 1200 lie more than 4 times farther from the rest than 99% of rows" in said
+    assert "rows 7, 1200 lie more than 4 times farther from the rest than 99 % of rows" in said
     X = np.load("roll.npy") * [1, 1000, 1]
     pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("units.csv", index=False)
     values = result(capsys, "info", "units.csv")
     assert (values["outliers"], values["dominant_columns"]) == ([], [1])
     assert "--metric seuclidean" in values["next"]
     assert main(["embed", "units.csv", "-o", "Y.csv", "-k", "50", "--method", "isomap"]) == 0
-    assert "95.0% of the variance is in income" in capsys.readouterr().err
+    assert "95.0 % of the variance is in income" in capsys.readouterr().err
     # Outliers are judged in equal units.
     X[7, 2] += 300
     pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("far.csv", index=False)
     assert result(capsys, "info", "far.csv")["outliers"] == [7]
+    run("info", "far.csv")
+    assert "row 7 lies more than 4 times farther" in " ".join(capsys.readouterr().out.split())
     assert 1.5 < result(capsys, "info", "roll.npy")["dimension"] < 2.5
 
 

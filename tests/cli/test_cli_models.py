@@ -79,6 +79,7 @@ def test_evaluate_begins_with_the_verdict(model, capsys):
     ("advice", "option"),
     [
         ("Isomap(n_components=2)", "--method isomap -l 2"),
+        ('Isomap(n_components=3, metric="cosine")', "--method isomap -l 3 --metric cosine"),
         ('eigenvectors="independent"', "--eigenvectors independent"),
         ("graph=KNNGraph(8)", "--neighbors 8"),
         ('landmarks="all"', "--landmarks all"),

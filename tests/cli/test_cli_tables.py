@@ -66,7 +66,7 @@ def test_too_many_gaps_and_the_remedy(table, capsys):
     table.to_csv("gaps.csv", index=False)
     assert embed("gaps.csv", "-o", "Y.csv") == FAILED
     message = capsys.readouterr().err
-    assert "40% of column 'width' is missing, more than 30%: leave it out with --drop width" in (
+    assert "40 % of column 'width' is missing, more than 30 %: leave it out with --drop width" in (
         message
     )
     assert embed("gaps.csv", "-o", "Y.csv", *message.split()[-2:]) == OK
@@ -108,6 +108,42 @@ def test_other_metrics_take_the_numbers(table, capsys):
     assert embed(*arguments, "width,kind") == FAILED
     assert "choose --metric table, or leave it out of --columns" in capsys.readouterr().err
     assert embed("trees.csv", "-o", "Z.npy", "--columns", "width,kind") == OK
+
+
+def test_columns_keep_the_order_in_which_they_are_named(tmp_path, monkeypatch, capsys, rng):
+    monkeypatch.chdir(tmp_path)
+    places = np.column_stack([rng.uniform(100, 170, 80), rng.uniform(-60, 60, 80)])
+    pd.DataFrame(places, columns=["lon", "lat"]).to_csv("places.csv", index=False)
+    pd.DataFrame(places[:, ::-1], columns=["lat", "lon"]).to_csv("turned.csv", index=False)
+    assert embed("places.csv", "-o", "Y.csv", "--metric", "haversine") == FAILED
+    assert "swap the columns" in capsys.readouterr().err
+    named = "--metric", "haversine", "--columns", "lat,lon"
+    assert embed("places.csv", "-o", "Y.csv", *named) == OK
+    assert embed("turned.csv", "-o", "Z.csv", "--metric", "haversine") == OK
+    assert Path("Y.csv").read_bytes() == Path("Z.csv").read_bytes()
+
+
+@pytest.mark.parametrize("first", ["", "word"])
+def test_tables_without_a_header(first, tmp_path, monkeypatch, capsys, rng):
+    """Word vectors are stored as such a table, in which the first column is the word."""
+    monkeypatch.chdir(tmp_path)
+    vectors = rng.normal(size=(80, 4))
+    numbers = (" ".join(f"{value:.4f}" for value in vector) for vector in vectors)
+    lines = [f"{first}{row} {line}" if first else line for row, line in enumerate(numbers)]
+    Path("words.txt").write_text("\n".join(lines) + "\n")
+    assert cli.main(["info", "words.txt", "--json"]) == OK
+    assert json.loads(capsys.readouterr().out)["columns"] == 4
+    assert embed("words.txt", "-o", "Y.csv", "--metric", "cosine") == OK
+    assert cli.main(["select", "words.txt", "-k", "20"]) == OK
+    assert embed("words.txt", "-o", "Z.csv", "--weight", "1") == FAILED
+    assert "--weight 1 is -" in capsys.readouterr().err
+
+
+def test_info_lists_the_columns_once(table, capsys):
+    assert cli.main(["info", "trees.csv"]) == OK
+    printed = capsys.readouterr()
+    assert "categories: elm, oak" in printed.out
+    assert not printed.err
 
 
 def test_subsets_of_tables(table, capsys):

@@ -80,6 +80,8 @@ def test_numbers_written_as_text_are_not_numbers(kind, X):
     for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
         with pytest.raises(tp.ParameterError, match=r"written as text: .* pass X\.astype\(float\)"):
             use(text)
+        with pytest.raises(tp.ParameterError, match=r"pass np\.array\(X, dtype=float\)"):
+            use(text.tolist())
         with pytest.raises(
             tp.ParameterError, match=r"column 'a' of type .* do(es)? not hold numbers"
         ):

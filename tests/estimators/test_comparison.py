@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_scores(compared, roll, tmp_path):
 
 def test_representation(compared):
     lines = repr(compared).splitlines()
-    assert lines[0].startswith("Isomap keeps most, on ")
+    assert lines[0].startswith("Isomap preserves neighborhoods best, on ")
     assert lines[1].split()[0] == "Isomap"
     assert lines[-1].split()[:1] == ["PCA,"]
 

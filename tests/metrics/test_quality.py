@@ -13,6 +13,7 @@ import trigpoint as tp
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 from trigpoint.metrics import _assess, map_scores
 from trigpoint.metrics._assess import redundant_coordinates
+from trigpoint.metrics._pointwise import Recalled
 from trigpoint.metrics._verdict import GRADES, Advice, score
 
 rng = np.random.default_rng(0)
@@ -160,8 +161,8 @@ def test_misleading_embeddings_are_never_excellent(digits):
     plain = replace(found, torn=0.0, false_neighbors=0.0, preserved=0.7)
     assert plain.grade == "excellent"
     for change, words in (
-        ({"torn": 0.2}, "20% of the true neighbors are far apart in the embedding"),
-        ({"false_neighbors": 0.2}, "20% of the neighbors in the embedding are far apart"),
+        ({"torn": 0.2}, "20 % of the true neighbors are far apart in the embedding"),
+        ({"false_neighbors": 0.2}, "20 % of the neighbors in the embedding are far apart"),
         ({"redundant": (2,)}, "Coordinate 2 is a function of coordinate 1"),
         ({"dimension": 2.0, "tears": 0.02, "preserved": 0.9}, "torn at some points"),
     ):
@@ -174,11 +175,16 @@ def test_misleading_embeddings_are_never_excellent(digits):
 
 def test_the_verdict_gives_reasons_and_the_price_of_its_advice(digits):
     X, found = digits
-    assert found.verdict.startswith("Poor: 13% of the 10 nearest neighbors are preserved; the best")
+    assert found.verdict.startswith(
+        "Poor: 13 % of the 10 nearest neighbors are preserved; the best"
+    )
     assert "of such data (7 local dimensions, 1,797 rows) preserve 4" in found.verdict
     assert found.remedy == "LandmarkMap(n_components=2)"
     advice = found.advice
-    assert f"should preserve about {found.preserved + advice.gain:.0%} (in about" in found.verdict
+    assert (
+        f"should preserve about {100 * (found.preserved + advice.gain):.0f} % (in about"
+        in found.verdict
+    )
     # There are so few rows that the advice was tried on all of them.
     emb = tp.LandmarkMap().fit(X)
     followed = emb.quality(X, advise=False)
@@ -198,6 +204,32 @@ def test_advice_from_a_sample_holds_among_all_rows():
     assert better.preserved - plain.preserved == pytest.approx(plain.advice.gain, abs=0.05)
     assert better.grade == "excellent"
     assert better.remedy == ""
+
+
+def test_advice_names_the_metric(digits):
+    X, _ = digits
+    plain = tp.KernelPCA(2, metric="cosine", random_state=0).fit(X).quality(X)
+    assert plain.remedy == 'LandmarkMap(n_components=2, metric="cosine")'
+    better = eval(f"tp.{plain.remedy}").fit(X).quality(X, advise=False)
+    assert better.preserved - plain.preserved == pytest.approx(plain.advice.gain, abs=0.03)
+
+
+def test_a_map_of_all_rows_looks_them_up(rng, monkeypatch):
+    """Looking up gives the coordinates of `transform`, also if some rows are new."""
+    X = rng.normal(size=(1500, 12)).astype(np.float32)
+    X[7] = X[3]
+    for some in (X, X[:, :3]):
+        emb = tp.LandmarkMap(random_state=0).fit(some)
+        extension, rows = emb.model_.extension, some[::2].copy()
+        rows[::5] += np.float32(1e-3)
+        expected, known = emb.transform(rows), emb.transform(some)
+        recalled = Recalled(extension)
+        assert np.array_equal(recalled(rows).astype(np.float32), expected)
+        monkeypatch.delattr(type(extension), "__call__")
+        assert np.array_equal(recalled(some).astype(np.float32), known)
+        emb.quality(some, advise=False)
+        emb.point_quality(some)
+        monkeypatch.undo()
 
 
 def test_leading_eigenvectors_of_a_roll():
@@ -228,10 +260,10 @@ def test_separate_pieces_are_counted(rng):
     found = emb.quality(X, advise=False)
     assert found.pieces == len(emb.bridges_) + 1 >= 3
     assert found.n_edges >= 120
-    assert found.lines()["pieces"] == f"{found.pieces}, joined by bridges"
+    assert found.lines()["connected components"] == f"{found.pieces}, joined by bridges"
     kernel = tp.KernelPCA(landmarks=100, random_state=0).fit(X).quality(X, advise=False)
     assert kernel.pieces is kernel.shortcuts is None
-    assert "pieces" not in kernel.lines()
+    assert "connected components" not in kernel.lines()
     whole = tp.LaplacianEigenmaps(3, graph="complete", landmarks=100, random_state=0).fit(X)
     assert whole.quality(X, advise=False).shortcuts is None
     assert whole.quality_.n_edges == 100 * 99 // 2
@@ -245,7 +277,8 @@ def test_kept_until_the_next_fit_and_shown_with_the_verdict_first(roll):
     assert emb.quality_ is found
     assert len(found.rows) == found.n_queries == 500
     lines = repr(found).splitlines()
-    assert lines[0] == found.verdict
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).startswith(f"{found.verdict}   neighbors preserved")
     assert "500 neighborhoods among 3,000 points" in lines[-1]
     page = found._repr_html_()
     assert page.index(found.grade.capitalize()) < page.index("<table>")

@@ -23,6 +23,7 @@ from formats import (
 )
 from scipy import sparse
 
+import trigpoint as tp
 from trigpoint._sources import Source, open_source
 from trigpoint._sources.problems import ParameterValueError
 
@@ -255,6 +256,8 @@ def test_names_refused(points):
     assert open_source(frame, columns=[0, 1]).shape == (103, 2)
     with pytest.raises(ValueError, match="has several columns named 'a'"):
         open_source(frame)
+    with pytest.raises(ValueError, match="has several columns named 'a': rename them"):
+        tp.Uniform(5).fit(frame)
     with pytest.raises(ValueError, match="has 2 columns named 'a': choose by number, 0, 2"):
         open_source(frame, columns="a")
     with pytest.raises(ValueError, match="has no column 'z': choose from a, b, a, c, d"):

@@ -132,6 +132,14 @@ def test_a_missing_value_is_an_error_by_default(holes, emb):
         tp.open_source(holes, missing="mean")
 
 
+def test_infinity_is_not_missing(holes, emb):
+    holes.loc[5, "length"] = np.inf
+    with pytest.raises(ValueError, match=r"contains infinity \(inf\) in row 5, column 'length':"):
+        emb.fit(tp.open_source(holes, missing="median"))
+    with pytest.raises(ValueError, match=r"contains infinity \(inf\) in row 5, column 'length':"):
+        emb.fit(tp.open_source(holes, missing="drop"))
+
+
 def test_missing_values_are_filled_and_marked(holes, emb):
     emb.fit(tp.open_source(holes, missing="median"))
     rows = rows_under(emb, holes)

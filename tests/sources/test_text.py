@@ -98,7 +98,7 @@ def test_quotes_and_line_breaks_in_columns_that_are_not_read(tmp_path):
         ("cell,1,2\ncell,3,4\n", r"column '0' of type string .*leave it out with"),
         ("a,1.5\n2,3\n4,5\n", "not a number, 'a' in column '0', row 0"),
         ("a,b\n1,2,3\n", "cannot be read as text: CSV parse error: .*Expected 2 columns, got 3"),
-        ("a,b\n1,2\n3\n", "cannot be read as text: CSV parse error: .*Expected 2 columns, got 1"),
+        ("a,b\n1,2\n3\n", "CSV parse error: .*Expected 2 columns, got 1: 3; give every line as"),
         ("a,b\n1,oak\n2,elm\n", r"'b' of type string of .* leave it out with .*columns=\['a'\]"),
         ("a,day\n1,2020-01-01\n", r"column 'day' of type date32\[day\] of .*not hold numbers"),
         ("1,2\n3,4\n5,6\n7,x\n", "value that is not a number, 'x' in column '1', row 3"),

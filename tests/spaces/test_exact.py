@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics.pairwise import haversine_distances
+from tests.spaces.cases import each_estimator
 
 import trigpoint as tp
 from trigpoint._spaces import space_for
@@ -48,13 +49,6 @@ KNOWN = {
     "hamming": (codes, lambda X, Y: np.sqrt(cdist(X, Y, "hamming"))),
     "haversine": (places, haversine),
 }
-ESTIMATORS = [
-    tp.LaplacianEigenmaps(landmarks=40, random_state=0),
-    tp.DiffusionMaps(landmarks=40, random_state=0),
-    tp.Isomap(landmarks=40, random_state=0),
-    tp.KernelPCA(landmarks=40, random_state=0),
-    tp.LandmarkMap(n_iter=20),
-]
 each_metric = pytest.mark.parametrize("metric", KNOWN)
 
 
@@ -83,7 +77,7 @@ def test_a_row_has_the_same_bits_in_any_block(metric, dtype, rng):
 
 
 @each_metric
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@each_estimator
 @pytest.mark.filterwarnings("ignore:.* points are more than ten bandwidths")
 def test_every_estimator_and_storage(metric, estimator, rng, tmp_path):
     X = KNOWN[metric][0](rng)

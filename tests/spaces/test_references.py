@@ -1,41 +1,24 @@
 """Distances of any kind, by reference rows: neighbors, new rows, files, and bad input."""
 
-import logging
 import pickle
-import re
-import threading
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.neighbors import kneighbors_graph
+from tests.spaces.cases import each_estimator, groups
 
 import trigpoint as tp
 from trigpoint._neighbors.refined import refined_neighbors
 from trigpoint._spaces import space_for
 
-ESTIMATORS = [
-    tp.LaplacianEigenmaps(landmarks=40, random_state=0),
-    tp.DiffusionMaps(landmarks=40, random_state=0),
-    tp.Isomap(landmarks=40, random_state=0),
-    tp.KernelPCA(landmarks=40, random_state=0),
-    tp.LandmarkMap(n_iter=20),
-]
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the landmark graph has . connected components"),
     pytest.mark.filterwarnings("ignore:.* points are more than ten bandwidths"),
 ]
-each_estimator = pytest.mark.parametrize(
-    "estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__
-)
-
-
-def groups(rng, n=400):
-    """Positions along three curves in six columns, and the number of the curve."""
-    group, along = rng.integers(3, size=n), rng.uniform(0, 3, n)
-    X = np.cos(along[:, None] + np.arange(6)) + 4 * np.eye(3, 6)[group]
-    return X + 0.02 * rng.normal(size=(n, 6)), group
 
 
 def fingerprints(rng, n=600, d=301):
@@ -43,29 +26,6 @@ def fingerprints(rng, n=600, d=301):
     along, around = rng.random((n, 1)), rng.random(d)
     rows = np.abs((along - around + 0.5) % 1 - 0.5) < 0.08
     return (rows ^ (rng.random((n, d)) < 0.01)).astype(np.float64)
-
-
-def words(rng, n=150):
-    """Misspelled names, and the number of each name."""
-    names = ["landmark", "triangulation", "eigenvector", "geodesic"]
-    group = rng.integers(len(names), size=n)
-    found = []
-    for number in group:
-        letters = list(names[number])
-        for _ in range(2):
-            letters[rng.integers(len(letters))] = "abcdefgh"[rng.integers(8)]
-        found.append("".join(letters))
-    return found, group
-
-
-def edits(a, b):
-    """Levenshtein distance."""
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        last, row[0] = row[0], i
-        for j, other in enumerate(b, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
-    return row[-1]
 
 
 def gaps(a, b):
@@ -285,11 +245,16 @@ def test_matrices_that_are_no_distances(rng):
         (changed(3, 5, value=9.5), r"the distance 9.5 from row 3 to row 5 and .* back: pass symm"),
         (changed(3, 5, value=-1), "a negative distance between rows 3 and 5"),
         (changed(4, 4, value=2), "the distance 2 of row 4 from itself"),
-        (changed(3, 5, value=np.nan), "contains NaN in row 3, column '?5"),
+        (changed(3, 5, value=np.nan), "contains NaN in row 3, column 5:"),
         (D[:, :40] + 1, r"shape \(60, 40\) and no 0 in column 0: metric='precomputed' takes all"),
     ):
         with pytest.raises(tp.ParameterError, match=message):
             emb.fit(matrix)
+    near = kneighbors_graph(X, 6, mode="distance")
+    with pytest.raises(tp.ParameterError, match=r"sparse.*\.shortest_path\(X, directed=False\)"):
+        emb.fit(near)
+    along = shortest_path(near, directed=False)
+    emb.fit(np.minimum(along, 100.0))
     emb.fit(D)
     with pytest.raises(tp.ParameterError, match="the negative distance -1 in row 3"):
         emb.transform(changed(3, 5, value=-1))
@@ -306,150 +271,3 @@ def test_distances_passed_as_points_are_recognized(metric, rng):
         tp.select(cdist(X, X), 5, metric=metric)
     tp.KernelPCA(landmarks=20, metric=metric).fit(rng.normal(size=(30, 30)))
     tp.KernelPCA(landmarks=20, metric=metric).fit(np.corrcoef(X[:30]))
-
-
-# Functions ------------------------------------------------------------------------------------
-
-
-@each_estimator
-def test_texts(estimator, rng, tmp_path):
-    texts, _ = words(rng)
-    emb = clone(estimator).set_params(metric=edits, landmarks=40)
-    emb.fit(texts[:100])
-    Y = emb.transform(texts)
-    assert Y.shape == (150, 2)
-    np.testing.assert_array_equal(emb.transform(np.array(texts)), Y)
-    emb.save(tmp_path / "model.trig")
-    again = tp.load(tmp_path / "model.trig", metric=edits)
-    np.testing.assert_array_equal(again.transform(texts), Y)
-    assert emb.quality(texts[:100]).n_points == 100
-    with pytest.raises(tp.ParameterError, match="metric of your own, 'edits', which is not"):
-        tp.load(tmp_path / "model.trig")
-    assert len(tp.select(texts, 4, metric=edits, random_state=0).points) == 4
-
-
-def test_series_of_different_lengths(rng, tmp_path):
-    """The distance is that of the nearest value of the other series, both ways."""
-    series = [
-        np.sin(np.linspace(0, 3 + 4 * (i % 2), rng.integers(20, 40))) + 0.05 * rng.normal()
-        for i in range(120)
-    ]
-
-    def nearest_values(a, b):
-        apart = np.abs(a[:, None] - b)
-        return apart.min(axis=0).mean() + apart.min(axis=1).mean()
-
-    emb = tp.LandmarkMap(metric=nearest_values).fit(series)
-    Y = emb.transform(series)
-    kind = np.arange(120) % 2
-    assert tp.metrics.knn_accuracy(Y[::3], kind[::3], Y[1::3], kind[1::3]) == 1.0
-    emb.save(tmp_path / "model.trig")
-    again = tp.load(tmp_path / "model.trig", metric=nearest_values)
-    np.testing.assert_array_equal(again.transform(series), Y)
-    report = emb.report(X=series, color=kind)
-    assert "120" in report.html
-
-
-def test_evaluations_are_counted_estimated_and_interrupted(rng, caplog):
-    X, _ = groups(rng, 300)
-    calls, seen, threads = [], [], set()
-
-    def counted(a, b):
-        calls.append(1)
-        threads.add(threading.get_ident())
-        return np.abs(a - b).sum()
-
-    def watch(stage, done, total):
-        if stage == "distances":
-            seen.append((done, total))
-
-    emb = tp.KernelPCA(landmarks=40, metric=counted, random_state=0, verbose=watch)
-    with caplog.at_level(logging.INFO, logger="trigpoint"):
-        emb.fit(X)
-    m = len(emb.model_.space.references)
-    assert m <= 128
-    assert len(calls) == seen[-1][1] == seen[-1][0]
-    assert len(calls) <= m**2 + 64**2 + 300 * m + 75 * 300
-    assert any("metric=counted: up to" in record.message for record in caplog.records)
-    calls.clear()
-    emb.transform(X[:50])
-    assert len(calls) == 50 * m
-    assert threads == {threading.get_ident()}
-
-    class StopError(Exception):
-        pass
-
-    def stop(stage, done, total):
-        if stage == "distances" and done > 1000:
-            raise StopError
-
-    calls.clear()
-    with pytest.raises(StopError):
-        clone(emb).set_params(verbose=stop).fit(X)
-    assert len(calls) < 1500
-
-
-class Thing:
-    """An object that cannot be stored."""
-
-    def __init__(self, value):
-        self.value = value
-
-
-def test_objects_that_cannot_be_stored(rng, tmp_path):
-    things = [Thing(value) for value in rng.normal(size=80)]
-
-    def apart(a, b):
-        return abs(a.value - b.value)
-
-    emb = tp.KernelPCA(1, landmarks=20, metric=apart, random_state=0).fit(things)
-    assert abs(np.corrcoef(emb.transform(things)[:, 0], [t.value for t in things])[0, 1]) > 0.9
-    with pytest.raises(TypeError, match=r"references of type Thing, .* only texts and arrays"):
-        emb.save(tmp_path / "model.trig")
-    assert not list(tmp_path.iterdir())
-
-
-WRONG = {
-    "returned NaN for row": lambda a, b: np.nan if a[0] > 1 else np.abs(a - b).sum(),
-    "returned -": lambda a, b: float(a @ b) - 100,
-    "of row [0-9]+ from itself": lambda a, b: 1.0 + np.abs(a - b).sum(),
-    "back: pass symmetric": lambda a, b: max(0.0, float((a - b).sum())),
-}
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_functions_that_are_no_distances(message, rng):
-    X, _ = groups(rng, 200)
-    with pytest.raises(tp.ParameterError, match=message) as caught:
-        tp.KernelPCA(landmarks=20, metric=WRONG[message]).fit(X)
-    assert caught.value.parameter == "metric"
-
-
-def test_objects_need_a_function(rng):
-    texts, _ = words(rng)
-    with pytest.raises((TypeError, ValueError), match="instead of a number in row 0"):
-        tp.KernelPCA(landmarks=20, metric="jaccard").fit(texts)
-
-    def flat(rows, others):
-        return np.zeros(len(rows))
-
-    flat.takes_blocks = True
-    with pytest.raises(tp.ParameterError, match=r"metric=flat returned an array of shape \(64,\)"):
-        tp.KernelPCA(landmarks=20, metric=flat).fit(texts)
-
-
-def test_rows_of_a_pool_have_their_numbers_in_the_data(rng, monkeypatch):
-    monkeypatch.setattr("trigpoint._spaces.functions.FunctionSpace.most_pooled", 50)
-    X, _ = groups(rng, 4000)
-    X[:, 0] = np.arange(4000)
-
-    def backward(a, b):
-        evaluated.update((a[0], b[0]))
-        return float(a[0] > b[0])
-
-    evaluated = set()
-    with pytest.raises(tp.ParameterError, match="back: pass symmetric distances") as caught:
-        tp.KernelPCA(landmarks=20, metric=backward, random_state=0).fit(X)
-    named = re.findall(r"row (\d+)", str(caught.value))
-    assert len(named) == 2
-    assert set(map(float, named)) <= evaluated

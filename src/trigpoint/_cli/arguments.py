@@ -34,7 +34,7 @@ _MODEL = "a file written by --save"
 _EXIT_CODES = """
 exit codes:
   0    done
-  1    failed; the reason is on standard error, and no file was left half-written
+  1    failed: the reason is on standard error, and no partial file was left
   2    wrong arguments
   130  interrupted (Ctrl-C)
 """

@@ -76,7 +76,7 @@ def _show(result: Result, as_json: bool) -> int:
         result.show(as_json)
         sys.stdout.flush()
     except OSError as error:
-        # Redirected because Python would flush standard output, and fail, again at exit.
+        # Redirect standard output, since Python would flush it again at exit, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             print(f"trigpoint: error: standard output: {error.strerror}", file=sys.stderr)

@@ -9,7 +9,7 @@ import numpy as np
 from trigpoint import plot
 from trigpoint._cli.evaluate import label_accuracy
 from trigpoint._cli.results import Result, listing, progress, step
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, percent
 from trigpoint._estimators import LandmarkMap, LaplacianEigenmaps
 from trigpoint._sources.atomic import atomic_write, check_target
 from trigpoint._sources.problems import require
@@ -23,7 +23,7 @@ _DRAWN_IN_3D = 8_000
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Map the digits, unroll the roll, and write a page and a plot of both."""
+    """Map the digits, unroll the Swiss roll, and write a page and a plot."""
     n, k, seed = options.points, options.landmarks, options.seed
     if not 3 <= k < n or n <= _FEWEST:
         options.parser.error(
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> Result:
     shown = {stage: f"{spent:8.2f} s" for stage, spent in times.items()} | {
         "arc length": f"recovered from the coordinates, R2 = {arc_length:.4f}",
         "height": f"recovered from the coordinates, R2 = {height:.4f}",
-        "shortcuts": f"{shortcuts:.2%} of the edges of the graph",
+        "shortcuts": f"{percent(shortcuts, 2)} of the edges of the graph",
         "coverage": f"every point within {radius:.2f} of a landmark (the roll is 28 wide)",
     }
     values = {
@@ -71,9 +71,7 @@ def run(options: argparse.Namespace) -> Result:
     }
     lines = [
         f"A map of {images:,} images of handwritten digits",
-        listing(
-            {"labels": f"{100 * accuracy:.0f} % of the images lie next to one of the same digit"}
-        ),
+        listing({"labels": f"{percent(accuracy)} of the images lie next to one of the same digit"}),
         f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks",
         listing(shown),
         "Open these files",

@@ -23,19 +23,19 @@ from trigpoint._cli.points import (
 )
 from trigpoint._cli.results import Result, item, progress, say, step
 from trigpoint._common.device import resolve_device
-from trigpoint._common.words import counted, duration
+from trigpoint._common.words import counted, duration, percent
 from trigpoint._estimators import compare_methods
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._report import write_report
 from trigpoint._report.given import named_colors
-from trigpoint._report.sample import dense
 from trigpoint._report.things import read_things
 from trigpoint._samplers import EfficientDPP
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.problems import require
+from trigpoint._sources.values import as_dense
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
 
@@ -56,7 +56,7 @@ _MOST_COMPARED = 3
 # Default number of landmarks with `--refine`.
 _REFINED = 1_000
 
-# Mention PCA if its score is better by more than this.
+# Mention PCA only if its score is better by more than this.
 _PCA_BETTER = 0.02
 
 _INCHES, _DPI = (8, 6), 150
@@ -197,16 +197,16 @@ def _read_shown(
 
 
 def _say_scales(options: argparse.Namespace, source: Source) -> None:
-    """Report the columns that dominate distances among the first rows."""
+    """Report the columns that dominate distances, as measured on the first rows."""
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))
     share = dominant_share(source)
-    if dominant := dominant_columns(dense(block), share):
+    if dominant := dominant_columns(as_dense(block), share):
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"{share:.1%} of the variance is in "
+            f"{percent(share, 1)} of the variance is in "
             f"{listed_names(names[j] for j in dominant)}; if the columns have different units, add "
             "--metric seuclidean",
         )
@@ -280,7 +280,7 @@ def _draw(
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
-    coordinates = dense(open_source(written).take(None))
+    coordinates = as_dense(open_source(written).take(None))
     name, values = _drawn_values(color)
     title = options.title or counted(len(coordinates), "point")
     axes = figure.add_subplot()

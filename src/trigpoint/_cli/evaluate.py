@@ -10,13 +10,15 @@ from trigpoint._cli.arguments import METHODS
 from trigpoint._cli.points import open_points, read_named
 from trigpoint._cli.results import CommandError, Result, item, listing, progress
 from trigpoint._common.labels import is_missing
+from trigpoint._common.words import percent
 from trigpoint._estimators import load
 from trigpoint._numerics.gaussian import landmark_spacing
 from trigpoint._numerics.projection import projected
 from trigpoint._sources import Source
 from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
 
-# Maximum points and bytes of the sample; more would not change the digits shown.
+# Maximum number of points, and size in bytes, of the sample. More would not change the digits
+# shown.
 _SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
 _ERROR_SAMPLE = 4_000
 # Maximum number of landmarks for the trace error, which requires a matrix of all pairs.
@@ -65,19 +67,21 @@ def run(options: argparse.Namespace) -> Result:
     shown = {
         "points": f"{n:,}" + (f", {len(rows):,} of them sampled" if len(rows) < n else ""),
         "landmarks": f"{len(landmarks):,}",
-        "farthest point": f"{radii[0]:.4g} from its nearest landmark (95% are within "
+        "farthest point": f"{radii[0]:.4g} from its nearest landmark (95 % are within "
         f"{radii[1]:.4g})",
         **(
             {}
             if error is None
-            else {"trace error": f"{error:.2%} of the kernel with bandwidth {bandwidth:.3g}"}
+            else {
+                "trace error": f"{percent(error, 2)} of the kernel with bandwidth {bandwidth:.3g}"
+            }
         ),
         **{name: line for name, line in quality.lines().items() if name != "measured on"},
     }
     if labels is not None:
         accuracy = label_accuracy(subject.coordinates(sample), labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
-        shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
+        shown["labels"] = f"{percent(accuracy, 2)} correct by nearest neighbor in the embedding"
     verdict = item(_as_options(quality.verdict), "", "")
     return Result(f"{options.model}\n{verdict}\n{listing(shown)}", values)
 
@@ -85,7 +89,9 @@ def run(options: argparse.Namespace) -> Result:
 def _as_options(verdict: str) -> str:
     """Rewrite the parameters suggested by a verdict as options of ``trigpoint embed``."""
     for name, method in METHODS.items():
-        verdict = re.sub(rf"\b{method}\(n_components=(\d+)\)", rf"--method {name} -l \1", verdict)
+        for more, option in (("", ""), (r', metric="(\w+)"', r" --metric \2")):
+            call = rf"\b{method}\(n_components=(\d+){more}\)"
+            verdict = re.sub(call, rf"--method {name} -l \1{option}", verdict)
     verdict = re.sub(r"graph=KNNGraph\((\d+)\)", r"--neighbors \1", verdict)
     verdict = re.sub(r'\b(eigenvectors|extension|graph|landmarks)="(\w+)"', r"--\1 \2", verdict)
     # Parameters in parentheses belong to classes of other libraries.

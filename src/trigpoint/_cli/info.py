@@ -12,37 +12,38 @@ import numpy as np
 
 from trigpoint._cli.points import joined, open_points
 from trigpoint._cli.results import Result, described, listing
-from trigpoint._common.words import counted, size
+from trigpoint._common.words import counted, percent, size
 from trigpoint._estimators import load
 from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint._geometry import local_dimension
-from trigpoint._report.sample import dense
 from trigpoint._sources import DamagedFileError, Source
 from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import joined_names, listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
+from trigpoint._sources.values import as_dense
 from trigpoint._spaces import Space, Standardized, space_for
 from trigpoint.metrics._outliers import FACTOR, SHARE, outlying_rows
 
-# Maximum bytes of points that are checked without --check, which takes a second or two.
+# Maximum size in bytes of points that are checked without --check, which takes a second or two.
 _LITTLE = 2**28
 
 # Text columns with at most this many distinct values count as classes.
 _MOST_CLASSES = 40
 
-# Some columns, at most half of them, dominate distances if they hold this share of the variance. It
-# is smaller for few columns with names, which often have units of their own.
+# Up to half of the columns dominate distances if they hold this fraction of the variance. The
+# smaller fraction is for tables of few columns, whose units often differ.
 _DOMINANT_SHARE, _DOMINANT_IN_TABLES, _FEW_COLUMNS = 0.999, 0.95, 50
 
-# Rows and bytes of the sample inspected in detail, and landmarks assumed for the local dimension.
+# Maximum number of rows, and size in bytes, of the sample to inspect in detail.
 _SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
+# Number of landmarks that sets the scale at which the local dimension is measured.
 _LANDMARKS = 1_000
 
 # A 2-D embedding needs at least three landmarks.
 _FEWEST_ROWS = 3
 
-# Values for scripts, and text for people.
+# Values for scripts, and text for display.
 _Found = tuple[dict[str, Any], dict[str, str]]
 
 
@@ -137,15 +138,17 @@ def _inspected(source: Source, space: Space) -> _Found:
         shown["dimension"] = f"about {found['dimension']:.1f} around each point"
     if dominant:
         shown["scales"] = (
-            f"{dominant_share(source):.1%} of the variance is in {dominant}; if the columns have "
-            "different units, keep --metric seuclidean (it divides each column by its standard "
-            "deviation)"
+            f"{percent(dominant_share(source), 1)} of the variance is in {dominant}; if the "
+            "columns have different units, keep --metric seuclidean (it divides each column by its "
+            "standard deviation)"
         )
     if outliers := listed(found["outliers"]):
         among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
+        several = len(found["outliers"]) > 1
         shown["outliers"] = (
-            f"rows {outliers}{among} lie more than {FACTOR:g} times farther from the rest than "
-            f"{SHARE:.0%} of rows; remove them if they are errors"
+            f"{'rows' if several else 'row'} {outliers}{among} {'lie' if several else 'lies'} more "
+            f"than {FACTOR:g} times farther from the rest than {percent(SHARE)} of rows; remove "
+            f"{'them if they are errors' if several else 'it if it is an error'}"
         )
     return found, shown
 
@@ -240,8 +243,8 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
     for first, raw in source.blocks():
         block = space(raw, first)
         # The extremes of a sparse column include implicit zeros.
-        low = np.minimum(low, dense(block.min(axis=0)).ravel())
-        high = np.maximum(high, dense(block.max(axis=0)).ravel())
+        low = np.minimum(low, as_dense(block.min(axis=0)).ravel())
+        high = np.maximum(high, as_dense(block.max(axis=0)).ravel())
     if n < _FEWEST_ROWS:
         raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks")
     constant = np.flatnonzero(low == high).tolist()
@@ -252,18 +255,18 @@ def _inspect(source: Source, space: Space) -> tuple[dict[str, Any], int]:
         return found, 0
     size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    points = dense(space(source.take(rows), rows))
+    points = as_dense(space(source.take(rows), rows))
     found["dominant_columns"] = dominant_columns(points, dominant_share(source))
     if found["dominant_columns"]:
-        # Distances without scaling would describe these columns alone.
-        points = dense(Standardized().fit(points)(points))
+        # Without scaling, distances would reflect only these columns.
+        points = as_dense(Standardized().fit(points)(points))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
     found["outliers"] = rows[outlying_rows(points)].tolist()
     return found, size
 
 
 def dominant_share(source: Source) -> float:
-    """Return the share of the variance from which few columns dominate distances."""
+    """Return the share of the variance above which a few columns dominate distances."""
     columns = source.columns
     is_table = columns.names is not None and columns.count <= _FEW_COLUMNS
     return _DOMINANT_IN_TABLES if is_table else _DOMINANT_SHARE

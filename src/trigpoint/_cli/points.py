@@ -14,7 +14,7 @@ import numpy as np
 from trigpoint._cli.results import CommandError, listing, say, step
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import ColumnKind
-from trigpoint._common.words import VALUE_FORMATS
+from trigpoint._common.words import VALUE_FORMATS, percent
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import check_target
 from trigpoint._sources.choosing import choose_columns, listed, listed_names, split_place
@@ -27,15 +27,16 @@ from trigpoint._sources.tables import (
     table_columns,
 )
 
-# Largest share of a column that may be missing.
+# Maximum share of missing values in a column.
 _MOST_MISSING = 0.3
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     """Open the points given by the options.
 
-    Without --columns, the columns of a table are those that `model` was fitted to or, without a
-    model, all but row labels. Without --metric, the option is set to the metric for these columns.
+    Without --columns, a table is read with the columns that `model` was fitted to or, without a
+    model, all columns except row labels. Without --metric, the option is set to the metric for
+    these columns.
     """
     path = Path(split_place(options.input)[0])
     step(options, f"reading {path.name}")
@@ -56,7 +57,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
     place: Any = len(table), None if None in names else names, options.input
     drop = list(options.drop or ())
     weight = getattr(options, "weight", None)
-    if weight in names or (weight is not None and None in names and weight.isdecimal()):
+    if weight is not None and (weight in names or (None in names and weight.isdecimal())):
         drop.append(weight)
     dropped = choose_columns(_wanted(drop, names), *place) if drop else ()
     used = [j for j, column in enumerate(table) if column.kind != "row label"]
@@ -78,8 +79,10 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
         _check_gaps(options, mixed.summary)
         if given == "table" or (given is None and mixed.summary.is_mixed):
             options.metric = "table"
-            shown = listing(left_out | mixed.summary.lines())
-            say(options, f"--metric table compares columns of different kinds:\n{shown}")
+            # `info` always lists the columns.
+            if options.command != "info":
+                shown = listing(left_out | mixed.summary.lines())
+                say(options, f"--metric table compares columns of different kinds:\n{shown}")
             return mixed
     return _numeric(options, table, used, kinds)
 
@@ -98,7 +101,7 @@ def open_weighted(options: argparse.Namespace) -> Source:
 
 
 def _wanted(columns: Sequence[str], names: Sequence[str | None]) -> list[str | int]:
-    """Return names and numbers; a number is a position, unless a column has that name."""
+    """Return names and positions; a number is a position unless it is the name of a column."""
     return [int(text) if text.isdecimal() and text not in names else text for text in columns]
 
 
@@ -136,8 +139,8 @@ def _check_gaps(options: argparse.Namespace, summary: Any) -> None:
             if options.columns is not None:
                 remedy = "leave it out of --columns"
             raise CommandError(
-                f"{kind.gaps / summary.n:.0%} of column {kind.name!r} is missing, more than "
-                f"{_MOST_MISSING:.0%}: {remedy}"
+                f"{percent(kind.gaps / summary.n)} of column {kind.name!r} is missing, more than "
+                f"{percent(_MOST_MISSING)}: {remedy}"
             )
 
 
@@ -158,14 +161,13 @@ def _numeric(
     if options.columns is None:
         numeric = [j for j in used if table[j].kind in ("number", "boolean")]
         used = numeric or used
-    chosen = None if len(used) == len(table) else used
+    chosen = None if used == list(range(len(table))) else used
     if gaps := [kind for kind in own if kind is not None and kind.gaps and kind.name not in others]:
         counts = ", ".join(f"{kind.gaps:,} in {kind.name}" for kind in gaps)
         say(options, f"missing values are filled in by the median: {counts}")
         source = open_table(options.input, columns=chosen, missing="median")
     else:
         source = open_source(options.input, columns=chosen)
-    # `info` always lists the columns.
     if chosen is not None and options.columns is None and options.command != "info":
         taken = used if source.columns.names is None else source.columns.names
         left_out = [
@@ -194,7 +196,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
-    """Read one value per point; return the name of the values, their file and the values.
+    """Read one value per point; return a display name, the file, and the values.
 
     `text`, the argument of `option`, is a column of the points' table, ``FILE`` or ``FILE::KEY``.
     """
@@ -229,7 +231,7 @@ def _value_place(text: str, source: Source, option: str) -> str:
 def read_columns(
     option: str, names: Sequence[str], source: Source
 ) -> tuple[dict[str, np.ndarray], list[Path]]:
-    """Read the values that an option names, by display name, and list the files that hold them."""
+    """Return the values given by an option, keyed by display name, and the files they are in."""
     columns: dict[str, np.ndarray] = {}
     files = []
     for text in names:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -29,7 +30,7 @@ class CommandError(Exception):
 
 
 class Result(NamedTuple):
-    """Result of a subcommand: text for people, and values for scripts (``--json``)."""
+    """Result of a subcommand: text for display, and values for scripts (``--json``)."""
 
     text: str
     values: Mapping[str, Any]
@@ -46,6 +47,7 @@ def described(error: BaseException, parser: argparse.ArgumentParser) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     message = str(error) or type(error).__name__
+    message = re.sub(r"\bmetric='(\w+)'", r"--metric \1", message)
     parameter = getattr(error, "parameter", "")
     option = _OPTIONS.get(parameter, f"--{parameter}")
     return f"{option}: {message}" if option in parser._option_string_actions else message

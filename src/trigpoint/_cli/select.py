@@ -12,11 +12,11 @@ from trigpoint._cli.arguments import SAMPLERS
 from trigpoint._cli.points import check_outputs, open_weighted, points_facts
 from trigpoint._cli.results import CommandError, Result, progress, say
 from trigpoint._common.words import counted, duration
-from trigpoint._report.sample import dense
 from trigpoint._samplers import select
 from trigpoint._sources import Output, Source, open_output, open_source
 from trigpoint._sources.anndata import copy_cells
 from trigpoint._sources.tables import copy_rows, is_table
+from trigpoint._sources.values import as_dense
 
 _DEFAULT_ROWS = 1_000
 
@@ -80,7 +80,7 @@ def _write(options: argparse.Namespace, source: Source, rows: list[int]) -> int:
     # Array columns that were not compared are also numeric.
     whole = source if source.columns.names is not None else open_source(options.input)
     order = np.argsort(rows)
-    chosen = dense(whole.take(np.asarray(rows)[order])[np.argsort(order)])
+    chosen = as_dense(whole.take(np.asarray(rows)[order])[np.argsort(order)])
     output = Output(options.output, options.force, whole.columns.names)
     with open_output(output, chosen.shape, chosen.dtype, source.path) as writer:
         writer.write(chosen)

@@ -17,7 +17,7 @@ from trigpoint._common.errors import ParameterError, ParameterTypeError, Paramet
 # bandwidth nor twice the square underflows or overflows.
 _LEAST, _MOST = 2e-154, 6e153
 
-# Number of dense matrices in memory at once: matrix, factor, working copy and solver workspace.
+# Number of dense matrices in memory at once: the matrix, its factor, a working copy and workspace.
 _COPIES = 4
 
 # Maximum number of rows that a message lists.
@@ -231,9 +231,9 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     except (TypeError, ValueError, OverflowError) as error:
         raise _no_number(name, values, error) from None
     if holds_text(values):
+        numbers = f"{name}.astype(float)" if X is values else f"np.array({name}, dtype=float)"
         raise ParameterValueError(
-            f"{name} holds numbers written as text: if they are numbers, pass {name}.astype(float)",
-            name,
+            f"{name} holds numbers written as text: if they are numbers, pass {numbers}", name
         )
 
 
@@ -304,7 +304,7 @@ def check_magnitude(
             if rows is not None:
                 dense = X if isinstance(X, np.ndarray) else X.toarray()
                 first = int(np.flatnonzero((np.abs(dense) > high).any(axis=1))[0])
-                where = f" in row {rows[first] if isinstance(rows, np.ndarray) else rows + first}"
+                where = f" in row {row_numbers(rows, first)}"
         raise ParameterValueError(
             f"{name} has values up to {largest:.3g}{where}, whose squared distances {fail} "
             f"{X.dtype}: {remedy} {name} to values between {low:.0e} and {high:.0e}",
@@ -312,16 +312,27 @@ def check_magnitude(
         )
 
 
+def row_numbers(rows: Any, places: Any) -> Any:
+    """Return the row numbers of X at places of a block: a slice, an array or a number.
+
+    `rows` is the number of the block's first row, or an array with the numbers of all its rows. If
+    it is a number, that of the first row of a slice is returned.
+    """
+    if isinstance(rows, np.ndarray):
+        return rows[places]
+    return rows + (places.start if isinstance(places, slice) else places)
+
+
 def refuse_non_finite(
     X: np.ndarray,
     name: str,
-    names: Sequence[str] | None = None,
+    names: Sequence[Any] | None = None,
     first_row: int | np.ndarray = 0,
 ) -> None:
     """Reject points with NaN or infinity, and report their rows.
 
-    `names` are the column names, and `first_row` is the number of the first row of a block, or an
-    array with the numbers of all its rows.
+    `names` are the names or numbers of the columns, and `first_row` is the number of the first row
+    of a block, or an array with the numbers of all its rows.
     """
     # The sum of a finite block is nearly always finite, and needs no temporary array.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -333,7 +344,7 @@ def refuse_non_finite(
     row, column = np.argwhere(bad)[0]
     label = column if names is None else repr(names[column])
     found = np.flatnonzero(bad.any(axis=1))
-    rows = first_row[found] if isinstance(first_row, np.ndarray) else first_row + found
+    rows = row_numbers(first_row, found)
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ParameterValueError(
         f"{name} contains {kind} in row {rows[0]}, column {label}{_also_in(rows)}: fill in these "

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _MOST_WORKING = 16 * 2**30
 _LEAST_WORKING = 2**27
 _WORKING_SHARE = 4
-# Free memory to assume on the CPU, which tests use, where small blocks are as fast as large ones.
+# Free memory to assume on the CPU, which only tests use, and where large blocks are no faster.
 _FREE_ON_HOST = 2**30
 
 

@@ -9,12 +9,13 @@ from time import monotonic
 from typing import Any, TextIO
 from weakref import WeakSet
 
-from trigpoint._common.words import duration
+from trigpoint._common.words import duration, percent
 
-# Seconds between redrawn bars and between lines in a log, and of a stage of one step not shown.
+# Seconds between redraws of a bar and between lines in a log, and minimum duration of a one-step
+# stage to show.
 _SECONDS_PER_FRAME, _SECONDS_PER_LINE, _SHORT = 0.1, 10.0, 0.5
 
-# No time is estimated for fewer steps, which may take very different times.
+# The remaining time is not estimated for fewer steps, whose durations may vary widely.
 _FEWEST_STEPS = 10
 
 _BAR_WIDTH = 20
@@ -25,13 +26,13 @@ _displays: WeakSet[Any] = WeakSet()
 
 
 class Compilation:
-    """Whether loops are being compiled, and seconds spent on that; see `_kernels.jit`."""
+    """State and total duration of the compilation of loops; see `_kernels.jit`."""
 
     def __init__(self) -> None:
         self.depth, self._began, self._seconds = 0, 0.0, 0.0
 
     def begin(self) -> None:
-        """Begin to compile a loop, and show that."""
+        """Record that the compilation of a loop begins, and refresh the displays."""
         self.depth += 1
         if self.depth == 1:
             self._began = monotonic()
@@ -39,14 +40,14 @@ class Compilation:
                 display.refresh()
 
     def end(self) -> None:
-        """End what was begun."""
+        """Record that the compilation of a loop has ended."""
         self.depth -= 1
         if self.depth == 0:
             self._seconds += monotonic() - self._began
 
     @property
     def seconds(self) -> float:
-        """Seconds spent so far."""
+        """Seconds spent compiling so far."""
         return self._seconds + (monotonic() - self._began if self.depth else 0.0)
 
 
@@ -55,7 +56,7 @@ compilation = Compilation()
 
 @dataclass
 class Stage:
-    """A stage of a computation, as far as it has come."""
+    """Progress of one stage of a computation."""
 
     name: str
     done: int
@@ -70,17 +71,17 @@ class Stage:
         return monotonic() - self.began
 
     def text(self) -> str:
-        """Return counts, time, and the time left."""
+        """Return the progress, the elapsed time and the estimated remaining time."""
         spent = duration(round(self.seconds, 1))
         if compilation.depth:
             return f"{_COMPILING}, {spent}"
         if self.total == 1:
             return spent
         share = self.done / self.total if self.total else 1.0
-        return f"{self.done:,} of {self.total:,} ({100 * share:.0f} %), {spent}{self._left()}"
+        return f"{self.done:,} of {self.total:,} ({percent(share)}), {spent}{self._left()}"
 
     def _left(self) -> str:
-        # Loops are compiled at the beginning, and only there.
+        # Exclude compilation, which happens only at the beginning.
         progress, left = self.done - self.done_before, self.total - self.done
         seconds = self.seconds - (compilation.seconds - self.compiled_before)
         if left <= 0 or progress <= 0 or self.total < _FEWEST_STEPS:
@@ -89,7 +90,7 @@ class Stage:
 
 
 class Display:
-    """Shows the stages of a computation, one after the other."""
+    """Base class of displays, which show the stages of a computation one after the other."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -113,10 +114,10 @@ class Display:
                 self._update()
 
     def refresh(self) -> None:
-        """Show the stage as it is now."""
+        """Redraw the current stage."""
 
     def close(self) -> None:
-        """End a stage that did not come to its end."""
+        """End the display of an unfinished stage."""
 
     def keep_fresh(self) -> None:
         """Redraw the stage twice a second in a thread, until `stop` is called."""
@@ -137,9 +138,9 @@ class Display:
 
 
 class ProgressBars(Display):
-    """Display with a bar per stage, on a terminal or below a notebook cell.
+    """Display that draws a bar per stage, on a terminal or below a notebook cell.
 
-    Stages of one step are shown without a bar, and only if they take a while.
+    One-step stages are shown without a bar, and only if they take a while.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -170,7 +171,7 @@ class ProgressBars(Display):
 
     def _end(self) -> None:
         if self._stage and self._stage.total == 1:
-            # Nothing is left of it, since its time says little afterwards.
+            # Erase a one-step stage, whose duration is of no interest once it is over.
             self._erase()
         else:
             self._draw()
@@ -200,7 +201,7 @@ class ProgressBars(Display):
         line = f"{stage.name}: "
         if stage.total != 1 and width >= len(line) + 2 * _BAR_WIDTH:
             line += _bar(stage.done / stage.total if stage.total else 1.0, self._stream) + " "
-        # The last column would begin a new line on some terminals.
+        # Leave the last column empty, since some terminals would begin a new line.
         line = (line + stage.text())[: width - 1]
         self._stream.write("\r" + line.ljust(self._drawn))
         self._stream.flush()
@@ -214,7 +215,7 @@ class ProgressBars(Display):
 
 
 class ProgressLines(Display):
-    """Display with a line every ten seconds and at the end of each stage."""
+    """Display that writes a line every ten seconds and at the end of each stage."""
 
     def _update(self) -> None:
         if monotonic() - self._last >= _SECONDS_PER_LINE:
@@ -248,7 +249,7 @@ def _bar(share: float, stream: TextIO) -> str:
 
 
 def _width(stream: TextIO) -> int:
-    """Return the columns of the terminal; some do not know them."""
+    """Return the width of the terminal, or a default if it is unknown."""
     try:
         return get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError, AttributeError):

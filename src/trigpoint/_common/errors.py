@@ -1,6 +1,6 @@
 """Errors and warnings about parameters and files.
 
-Messages are written where errors are raised, and state the parameter, its value and the remedy.
+Messages are composed where errors are raised. They state the parameter, its value and the remedy.
 """
 
 from typing import Any

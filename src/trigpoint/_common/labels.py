@@ -11,7 +11,7 @@ import numpy as np
 # Maximum number of classes with their own color; integers with more distinct values are numeric.
 MOST_CLASSES = 14
 
-# Number of values checked first, which rule out most numeric columns.
+# Number of values to check first, enough to rule out most numeric columns.
 _FIRST = 10_000
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 try:
     import resource
-except ImportError:  # Windows has none.
+except ImportError:  # Not available on Windows.
     resource = None  # type: ignore[assignment]
 
 # Linux files that list the control groups of this process, and their limits.
@@ -41,7 +41,8 @@ def _limits() -> Iterator[float]:
         root, name = _GROUPS, "memory.max"
         if controllers:  # Version 1 has a folder for each kind of limit.
             root, name = _GROUPS / controllers, "memory.limit_in_bytes"
-        # The limits of parent groups apply, too; in a container, the root is its own group.
+        # The limits of parent groups also apply. In a container, the root is the container's own
+        # group.
         for depth in range(len(Path(path).parts)):
             most = _text(Path(root, *Path(path).parts[1 : depth + 1], name)).strip()
             # Without a limit, version 2 says "max", and version 1 a huge number.

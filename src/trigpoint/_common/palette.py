@@ -12,10 +12,10 @@ ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 # Ordered so that similar colors are far apart.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 
-# For classes, in plots and reports: the colors above without black, which a dark page would hide,
-# followed by others chosen as far as possible from earlier ones, from light and dark backgrounds
-# and from the gray of missing values, for normal vision and, above all among the first twenty, for
-# two kinds of dichromacy.
+# Colors of classes in plots and reports. They begin with the colors above, except black, which
+# would be invisible on a dark page. Each of the others is as far as possible from the earlier ones,
+# from light and dark backgrounds, and from the gray of missing values, both for normal vision and,
+# especially among the first twenty, for two kinds of dichromacy.
 CLASS_COLORS = (
     *OKABE_ITO[:7],
     *("#9933FF", "#FF0055", "#55EE77", "#9988FF", "#CC00AA", "#55EEEE", "#774400", "#AACC88"),

@@ -32,7 +32,7 @@ class LandmarkGraph:
     weights: csr_array
     lengths: csr_array  # Euclidean lengths of the same edges, without self-loops.
     bridges: np.ndarray  # Edges (b, 2) added to join connected components.
-    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger one of its endpoints.
+    # Gaussian bandwidth (k,) of each landmark; an edge uses the larger bandwidth of its endpoints.
     bandwidths: np.ndarray
     notes: tuple[Warning, ...] = ()  # Warnings for the user.
 
@@ -48,13 +48,14 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What is known about a column of a table, from all of its rows."""
+    """Summary of a column of a table, over all rows."""
 
     name: str
     kind: str  # "number", "boolean", "date" (in days since 1970) or "category".
     center: float = 0.0  # Median, which replaces gaps.
     scale: float = 1.0  # Winsorized standard deviation.
-    levels: tuple[str, ...] = ()  # Distinct values of a category; its rows hold their positions.
+    # Distinct values of a categorical column, whose rows hold positions in this tuple.
+    levels: tuple[str, ...] = ()
     gaps: int = 0  # Number of missing values.
 
 
@@ -96,9 +97,9 @@ class Fit:
     extras: dict[str, np.ndarray] = field(default_factory=dict)
     extended_by: str = "auto"  # The extension in use, with "auto" resolved.
     decided: dict[str, str] = field(default_factory=dict)  # Other automatic parameters, resolved.
-    # The following fields are set when the fit is complete, or loaded from a file.
-    # Parameters at the time of the fit, since those of the estimator may have changed. `n_jobs` and
-    # `verbose` are omitted because they do not affect the result.
+    # The following fields are set when the fit is complete or has been loaded from a file.
+    # `parameters` are those used in the fit, since the estimator's may have changed since. `n_jobs`
+    # and `verbose` are omitted because they do not affect the result.
     parameters: dict[str, Any] = field(default_factory=dict)
     # Coordinates (k, l) of the landmarks, from the spectrum or smoothed by the extension.
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))

@@ -9,10 +9,10 @@ from trigpoint._common.errors import ParameterValueError
 # Average number of copies of a row if weights are not whole numbers.
 _COPIES = 16
 
-# Larger weights might add up to more than the largest number.
+# The sum of larger weights might overflow.
 _LARGEST = 1e100
 
-# Whole numbers up to this one are exact in float64.
+# Integers up to this number are exact in float64.
 _EXACT = 2**53
 
 
@@ -28,7 +28,8 @@ def check_length(name: str, values: Any, n: int) -> None:
 def check_weights(sample_weight: Any, n: int, usable: int | np.ndarray) -> np.ndarray:
     """Return the weights (n,) of rows as float64, or raise an error that names the row.
 
-    If not all rows are `usable`, the numbers of those that are, others get weight 0.
+    `usable` is the number of rows or, if some rows cannot be fitted, the numbers of those that can;
+    all other rows get weight 0.
     """
     name = "sample_weight"
     check_length(name, sample_weight, n)
@@ -66,10 +67,11 @@ def check_weights(sample_weight: Any, n: int, usable: int | np.ndarray) -> np.nd
 
 
 def copies_of(weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the wanted numbers (n,) of copies of the rows, and how many rows all of them count as.
+    """Return the desired number (n,) of copies of each row, and the total number of rows.
 
-    Multiples of a common unit become the smallest whole numbers, which count as that many rows.
-    Other weights are wanted 16 times on average, and count as the rows of positive weight.
+    Weights that are multiples of a common unit are divided by it, so that each copy counts as a
+    row. Other weights are scaled to a mean of 16 copies, and only rows of positive weight are
+    counted.
     """
     positive = weights[weights > 0]
     with np.errstate(over="ignore"):
@@ -81,10 +83,10 @@ def copies_of(weights: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def repeated_rows(copies: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return about `size` ascending row numbers, each repeated at most `copies` (n,) times.
+    """Return about `size` row numbers in ascending order, each at most `copies` (n,) times.
 
-    If that is fewer than all copies, the expected number of times is proportional to the copies.
-    Whole numbers of times are exact; others are rounded at random.
+    If `size` is less than the number of copies, the expected number of repetitions is proportional
+    to the copies. Fractional numbers are rounded at random.
     """
     wanted = copies * min(1.0, size / copies.sum())
     if (wanted != np.rint(wanted)).any():

@@ -21,6 +21,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural(noun, count)}"
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """Format a share, such as "7 %" for 0.07."""
+    return f"{100 * share:.{decimals}f} %"
+
+
 def duration(seconds: float) -> str:
     """Format a duration, such as "0.5 s", "42 s", "10 min" or "2.5 h"."""
     if seconds < 100:

@@ -22,24 +22,25 @@ from trigpoint.metrics._assess import assess
 from trigpoint.metrics._quality import Quality
 from trigpoint.metrics._verdict import MOST_LOOKED_AT, Advice, log_odds, reference, share_at
 
-# Number of rows of a short run, and of the run before it that compiles loops.
+# Number of rows in a short run, and in the warm-up run that compiles the loops.
 ROWS, _FIRST_ROWS = 3_000, 300
 _BYTES = 2**27
 
-# Number of rows up to which a layout of all rows is suggested, although it takes minutes.
+# Maximum number of rows for which to suggest a layout of all rows, which takes minutes.
 _MOST_LAID_OUT = 1_000_000
 
-# Smallest gain, as a share of all neighbors and relative to the present share, that justifies a
-# change; and share of the largest gain from which the first, least drastic change is preferred.
+# Minimum gain that justifies a change, in absolute terms and relative to the current share.
 _GAIN, _RELATIVE_GAIN = 0.02, 0.1
+# Changes are listed from least to most drastic. Take the first whose gain is at least this fraction
+# of the largest gain.
 _NEARLY = 0.9
 
-# Shares are limited to a range in which odds can be extrapolated.
+# Clip shares to a range in which odds can be extrapolated.
 _LEAST, _MOST = 0.005, 0.98
 
 
 class _Rows(NamedTuple):
-    """Rows as they were read, and what their columns mean."""
+    """Rows as they were read, with a description of their columns."""
 
     values: Any
     columns: Columns
@@ -60,10 +61,11 @@ class Candidate(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a short run of an estimator showed."""
+    """Result of a short run of an estimator."""
 
     quality: Quality
-    seconds: dict[str, float]  # By stage; "transform" is the time to transform the sample.
+    # Durations by stage; "transform" is the time to transform the sample.
+    seconds: dict[str, float]
     model_bytes: int
 
 
@@ -104,11 +106,16 @@ def advise(estimator: Embedding, quality: Quality, source: Source) -> Advice | N
 
 
 def candidates(estimator: Embedding, quality: Quality) -> Iterator[Candidate]:
-    """Yield the changes that may help, with estimators to try on a sample."""
+    """Yield changes that may help, each with an estimator to try on a sample."""
     count, n = quality.n_components, quality.n_points
     fitted, parameters = estimator.fitted_, estimator.fitted_.parameters
     own = {name: getattr(estimator, name) for name in ("metric", "random_state", "n_jobs")}
-    if count < quality.n_features and quality.by_pca > quality.preserved:
+    metric, stated = own["metric"], ""
+    if metric != "euclidean":
+        # Other estimators need the same metric. PCA has none.
+        name = f'"{metric}"' if isinstance(metric, str) else getattr(metric, "__name__", "...")
+        stated = f", metric={name}"
+    elif count < quality.n_features and quality.by_pca > quality.preserved:
         yield Candidate(f"scikit-learn's PCA(n_components={count})", PCA(count))
     changes: dict[str, dict[str, Any]] = {}
     if quality.redundant and parameters.get("eigenvectors") == "leading":
@@ -124,12 +131,12 @@ def candidates(estimator: Embedding, quality: Quality) -> Iterator[Candidate]:
         return
     if "LandmarkMap" not in quality.unhelpful:
         yield Candidate(
-            f"LandmarkMap(n_components={count})", LandmarkMap(count, **own), n <= MOST_ROWS
+            f"LandmarkMap(n_components={count}{stated})", LandmarkMap(count, **own), n <= MOST_ROWS
         )
     elif quality.n_landmarks < n <= _MOST_LAID_OUT and _interpolates(parameters, n):
         yield Candidate('landmarks="all"', LandmarkMap(count, landmarks="all", **own), True)
     if "Isomap" not in quality.unhelpful and quality.pieces in (1, None):
-        yield Candidate(f"Isomap(n_components={count})", Isomap(count, **own))
+        yield Candidate(f"Isomap(n_components={count}{stated})", Isomap(count, **own))
 
 
 def _interpolates(parameters: dict[str, Any], n: int) -> bool:
@@ -154,7 +161,7 @@ def _like(estimator: Embedding, size: int) -> Any:
 def _tried(estimator: Any, X: _Rows) -> Trial | None:
     """Fit an estimator to a sample and measure it; None if it cannot be fitted."""
     try:
-        # Loops are compiled in a first run, whose time does not count.
+        # Compile the loops in a warm-up run, which is not timed.
         _fit(estimator, X.source(_FIRST_ROWS))
         run = _fit(estimator, X.source())
     except ParameterError:
@@ -178,10 +185,10 @@ def _fit(estimator: Any, source: Source) -> Run:
 
 
 def _expected(candidate: Candidate, quality: Quality, trial: Trial, before: Trial | None) -> float:
-    """Return the share that a candidate is expected to preserve among all rows.
+    """Return the share of neighbors that a candidate should preserve in the full data.
 
-    The share of a layout of all rows changes with their number as that of the best known maps does;
-    all others change as the share of the present embedding.
+    Shares depend on the number of rows. For a layout of all rows, the share is extrapolated like
+    that of the best known maps; for all other candidates, like that of the current embedding.
     """
     found = trial.quality
     n, size = quality.n_points, found.n_points
@@ -204,7 +211,7 @@ def _seconds(candidate: Candidate, trial: Trial, n: int, size: int) -> float:
     """Return the time to fit and transform all rows."""
     seconds = dict(trial.seconds)
     if candidate.lays_out_all:
-        # The rows are the landmarks, and need not be transformed.
+        # All rows are landmarks and need not be transformed.
         del seconds["transform"]
         return sum(seconds.values()) * n / size
     total = seconds.pop("transform") * n / size

@@ -11,7 +11,7 @@ from trigpoint._estimators.eigenmaps import DiffusionMaps
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._sources import open_source
 
-# Name of the diffusion maps that scanpy's functions read.
+# Name under which scanpy's functions look for diffusion maps.
 _SCANPY_DIFFUSION = "diffmap"
 
 
@@ -90,7 +90,7 @@ def fit_anndata(
     rows = estimator.landmark_indices_
     if rows is not None:
         added["landmark_indices"] = rows
-        # A column that is always True would show nothing.
+        # A column that is always True would be useless.
         if len(rows) < len(coordinates):
             is_landmark = np.zeros(len(coordinates), dtype=bool)
             is_landmark[rows] = True

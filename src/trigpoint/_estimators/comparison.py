@@ -32,8 +32,8 @@ _COMPARED_METHODS: tuple[type[Embedding], ...] = (
     LandmarkMap,
 )
 
-# Number of rows that methods are fitted to, and number of these whose neighborhoods are compared:
-# enough to resolve differences of 0.01, and few enough to take only seconds.
+# Number of rows that methods are fitted to, and number of these whose neighborhoods are compared.
+# This resolves differences of 0.01 and takes only seconds.
 COMPARED_ROWS, _COMPARED = 20_000, 1_000
 _SAMPLE_BYTES = 2**27
 FEWEST_TO_COMPARE = 20
@@ -108,7 +108,7 @@ def compare_methods(
     chosen = draw_landmarks(count, pool, Run(run.rng, n_jobs, False))
     seed = int(run.rng.integers(2**31))
     some = run.rng.permutation(len(rows))
-    # Each row once, although rows of large weight are repeated.
+    # Take each row once, although rows of large weight are repeated.
     some = some[np.sort(np.unique(rows[some], return_index=True)[1])][:_COMPARED]
     compared = pool.points[some]
     compared = compared.toarray() if issparse(compared) else compared

@@ -40,7 +40,7 @@ _GOOD_EIGENVALUE = 1e-3
 _LEAST_MEAN_WEIGHT = 0.01
 
 # Number of neighbors in a sparse graph if the local dimension exceeds the number of coordinates.
-# For surfaces, even one coordinate counts as enough.
+# Surfaces are exempt, even with a single coordinate.
 _SURFACE_DIMENSION = 2
 _SPARSE_NEIGHBORS = 5
 # Number of neighbors for many coordinates, if a nearest-neighbor graph is requested.

@@ -1,9 +1,9 @@
 """Estimators that embed a neighborhood graph of the landmarks, and the choice of that graph.
 
-The dimension and number of the points do not determine the best number of neighbors, or whether the
-surface on which the points lie can be unrolled. With ``graph="auto"``, several graphs are therefore
-fitted, and the one whose embedding preserves the most neighbors in a sample is used. Rules choose
-the first candidate, which is also the graph that is used without model selection.
+Neither the best number of neighbors nor whether a surface can be unrolled follows from the
+dimension and the number of points. With ``graph="auto"``, several graphs are therefore fitted, and
+the one whose embedding preserves the most neighbors in a sample is used. Rules choose the first
+candidate, which is also the graph that is used without model selection.
 
 Visualization and feature extraction have different needs. For a few coordinates, a sparse graph
 follows the shape of the data. Many coordinates should replace the columns of the data, so a wide
@@ -40,9 +40,9 @@ from trigpoint._spaces import Space
 
 logger = logging.getLogger(__name__)
 
-# Maximum number of coordinates in a visualization, and maximum number for which redundant
-# eigenvectors are skipped.
+# Embeddings with at most this many coordinates are treated as visualizations.
 MOST_VISUAL = 5
+# Redundant eigenvectors are skipped for up to this many coordinates.
 SHOWN = 3
 
 # Number of neighbors in a sparse graph if there are enough coordinates for the local dimension.
@@ -51,17 +51,17 @@ ROOMY_NEIGHBORS = 10
 # Minimum number of points per landmark for a smooth extension.
 _POINTS_PER_LANDMARK = 2
 
-# Candidate graphs for any visualization, and maximum numbers of landmarks and coordinates for model
-# selection. With more, the eigenvectors of all candidates would take longer than the rest of the
-# fit.
+# Candidate graphs for visualizations.
 _TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
 MOST_NEIGHBORS = max(count for _, count in _TRIED)
+# Maximum numbers of landmarks and coordinates for model selection. With more, the eigenvectors of
+# all candidates would take longer than the rest of the fit.
 _MOST_LANDMARKS, _MOST_COORDINATES = 1000, 64
 
-# Maximum and minimum number of points in the comparison, maximum number of values that they hold,
-# and number of neighbors per point that an embedding should preserve.
+# Maximum and minimum number of points to compare candidates on, and maximum number of values.
 _COMPARED, _FEWEST = 2000, 200
 _MOST_NUMBERS = 2**23
+# Number of neighbors per point that an embedding should preserve.
 _NEIGHBORS = 10
 
 # Additional share of neighbors that another graph must preserve to replace the first candidate:
@@ -70,7 +70,7 @@ _NEIGHBORS = 10
 _CLEARLY = 0.02
 _SMOOTHER = 0.01
 
-# Share of neighbors that the first candidate must preserve for no other to be tried.
+# If the first candidate preserves at least this share of neighbors, no other is tried.
 _GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
 
 Fitted = tuple[Fit, Extension]
@@ -80,7 +80,7 @@ Attempt = Callable[[], Iterator[Fitted]]
 class Candidate(NamedTuple):
     """A candidate graph, and the extensions to try with it."""
 
-    graph: Any  # A graph object, or a matrix of weights.
+    graph: Any  # Graph object or matrix of weights.
     extensions: list[Any]
     # Number of neighbors that a disconnected graph may be extended to; 0 leaves it unchanged.
     roomy: int = 0
@@ -202,16 +202,18 @@ class GraphEmbedding(Embedding):
             return [Candidate(first, [extension], roomy)]
         if count <= SHOWN:
             for metric, n_neighbors in _TRIED:
-                # Planes through few neighbors are uneven, although they may preserve more of them.
+                # Planes fitted to few neighbors are uneven, although they may preserve more
+                # neighbors.
                 tried = ["graph"] if n_neighbors < ROOMY_NEIGHBORS else [extension, "graph"]
                 others.append(Candidate(KNNGraph(n_neighbors, metric=metric), tried))
             if extension == "graph":
-                # Skipped on surfaces, where these graphs are also uneven, and masses are noise. In
+                # Skip these graphs on surfaces, where they are also uneven and masses are noise. In
                 # a cloud, diverse landmarks are as dense at the fringe as in the core.
                 others.append(Candidate(KNNGraph(5, metric="euclidean"), ["graph"]))
                 others.append(Candidate(KNNGraph(5, by_mass=True), ["graph"]))
             others.append(Candidate(CompleteGraph(), ["all"]))
-        # If the local dimension exceeds the number of features, a complete graph preserves most.
+        # If the local dimension exceeds the number of features, a complete graph preserves the
+        # most.
         elif MOST_VISUAL < count <= _MOST_COORDINATES and dimension < count + 0.5:
             others.append(Candidate(KNNGraph(200, metric="euclidean"), ["all"]))
             others.append(Candidate(KNNGraph(20, metric="euclidean"), ["graph"]))

@@ -15,7 +15,7 @@ from trigpoint._extension.extensions import GeodesicExtension, ordinary_edges
 from trigpoint._extension.weighted import GraphNeighbors
 from trigpoint._spectrum import classical_scaling
 
-# Minimum and maximum number of neighbors; in between, one for every so many landmarks.
+# Minimum and maximum number of neighbors, and number of landmarks per neighbor in between.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
@@ -62,7 +62,7 @@ class Isomap(GraphEmbedding):
     (3000, 2)
     """
 
-    # Not "all": straight lines to every landmark would bypass the geodesics.
+    # "all" is not offered, since straight lines to every landmark would bypass the geodesics.
     _extensions = ("auto", "smooth", "graph")
     _unhelpful = frozenset({"Isomap"})
 
@@ -141,7 +141,7 @@ def check_pairs(landmarks: np.ndarray) -> None:
 
 
 class FarRowError(ParameterValueError):
-    """Raised when a single point is too far from all others."""
+    """Error raised if a single point is too far from all others."""
 
 
 def _far_landmark(points: np.ndarray) -> int | None:

@@ -49,22 +49,24 @@ from trigpoint._spaces import PairDistances, Space
 # By default, all rows are laid out if there are at most this many rows and bytes.
 MOST_ROWS = 400_000
 _MOST_BYTES = 4 * 2**30
-# Bytes per row that a layout of all rows takes besides the rows.
+# Bytes per row for a layout of all rows, in addition to the rows themselves.
 _LAYOUT_BYTES = 4000
-# The same on a device, and the number of copies of the rows there.
+# Bytes per row for a layout on a device, and number of copies of the rows there.
 _THERE_BYTES = 5000
 _THERE_COPIES = 4
 
-# Points sampled per landmark to estimate masses; fewest points per landmark for affinities from
-# the points that landmarks share; and number of landmarks that share a point, per neighbor.
+# Number of points per landmark to sample when estimating masses.
 _COUNTED = 10
+# Minimum number of points per landmark to derive affinities from shared points.
 _SHARED = 2
+# Number of landmarks that share a point, as a multiple of the number of neighbors.
 _SHARE = 2 / 3
 
-# Candidates per neighbor, for distances that Euclidean rows only approximate.
+# Number of candidates per neighbor if Euclidean rows only approximate the distances.
 _CANDIDATES = 2
 
-# With more columns, landmarks are drawn and new points compared in this many principal components.
+# Data with more columns is reduced to this many principal components, in which landmarks are drawn
+# and new points are compared.
 _MOST_COLUMNS = 50
 
 # Default, capped at k - 1.
@@ -83,11 +85,11 @@ _SHOWN = 10_000
 class LandmarkMap(Embedding):
     """t-SNE for millions of points.
 
-    Up to 400,000 rows, the map is optimized for all of them; beyond, it is optimized for a diverse
-    subset of the data (the landmarks), and all other points are interpolated between their nearest
-    landmarks. Landmarks are weighted by the number of points they represent, so dense regions
-    occupy more of the map. New points are interpolated in the same way. Read neighborhoods and
-    groups from a map; the gaps between groups carry little information.
+    With up to 400,000 rows, the map is optimized for all of them. With more rows, it is optimized
+    for a diverse subset (the landmarks), and all other points are interpolated between their
+    nearest landmarks. Landmarks are weighted by the number of points they represent, so dense
+    regions occupy more of the map. New points are interpolated in the same way. Read neighborhoods
+    and groups from a map; the gaps between groups carry little information.
 
     Parameters
     ----------
@@ -96,8 +98,8 @@ class LandmarkMap(Embedding):
     landmarks : None, "all", int, "auto", sampler, row numbers or points, default=None
         As for `LaplacianEigenmaps`, except that ``None`` takes all distinct rows if there are at
         most 400,000 rows of at most 4 GiB, and draws 10,000 landmarks otherwise. ``"all"`` takes
-        all distinct rows of any data that fits into memory. For a tensor on a GPU, both take all
-        rows that its memory allows and lay them out there.
+        all distinct rows of any data that fits into memory. For a tensor on a GPU, both take as
+        many rows as its memory allows, and compute the layout there.
     n_neighbors : int, default=15
         Effective number of neighbors that attract each point: the perplexity of t-SNE.
     exaggeration : float, default=1.0
@@ -106,21 +108,22 @@ class LandmarkMap(Embedding):
     n_iter : int, default=300
         Number of steps of the layout. In the first half, attraction is exaggerated.
     init : {"auto", "pca", "spectral"} or ndarray of shape (n, n_components), default="auto"
-        Where the layout starts: from principal components, from Laplacian eigenmaps, or from given
-        coordinates of the rows of `X`, such as an earlier map. ``"auto"`` starts from principal
-        components, except for surfaces that `Isomap` unrolls and principal components do not.
+        Initial positions: principal components, Laplacian eigenmaps, or given coordinates of the
+        rows of `X`, such as an earlier map. ``"auto"`` uses principal components, except for
+        surfaces that `Isomap` unrolls and principal components do not.
     metric, n_jobs, verbose
         As for `LaplacianEigenmaps`.
     random_state : None, int, RandomState or Generator, default=0
-        The same data gives the same map. Pass other seeds to see what depends on chance.
+        Seed. By default, the same data gives the same map; other seeds show what depends on chance.
 
     Attributes
     ----------
     fitted_, model_, landmark_indices_, landmark_embedding_
         As for `LaplacianEigenmaps`.
     landmarks_ : ndarray of shape (k, d) or (k, 50)
-        The landmarks; above 50 columns, in the principal components in which distances to new
-        points are measured (``fitted_.extras`` has their ``center`` and ``components``).
+        The landmarks. If the data has more than 50 columns, these are their principal components,
+        in which distances to new points are measured (``fitted_.extras`` holds the ``center`` and
+        the ``components``).
     dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     masses_ : ndarray of shape (k,)
@@ -231,7 +234,7 @@ class LandmarkMap(Embedding):
         return pool
 
     def _check_init(self, n: int) -> None:
-        """Refuse coordinates to start from that do not belong to n rows."""
+        """Raise an error if the initial coordinates do not match n rows."""
         if isinstance(self.init, str):
             return
         shape, wanted = np.shape(self.init), (n, self.n_components)
@@ -288,7 +291,7 @@ class LandmarkMap(Embedding):
         return min(self.n_neighbors, k - 1)
 
     def _among_all(self, pool: Pool, landmarks: Landmarks, run: Run) -> csr_array:
-        """Return affinities (k, k) between all distinct rows, by distances in all columns."""
+        """Return affinities (k, k) between all distinct rows, based on distances in all columns."""
         assert landmarks.masses is not None
         count, k = self._count(len(landmarks.points)), len(landmarks.points)
         points: Any = landmarks.points
@@ -332,9 +335,9 @@ class LandmarkMap(Embedding):
                 masses[:] += np.bincount(found[:, 0], minlength=k)
                 yield found, squares
 
-        # With one neighbor per point, no landmarks would be pulled together.
+        # With a single landmark per point, no landmarks would attract each other.
         if shared > 1 and len(sample) >= _SHARED * k:
-            # Landmarks count as points, too, so that those without nearby points are attracted.
+            # Landmarks also count as points, so that those without nearby points are attracted.
             own_blocks = nearest_landmarks(inside, inside, shared + 1, run.n_threads)
             joint = shared_affinities(k, chain(counted_blocks(), own_blocks))
             return np.maximum(masses, 1.0), joint
@@ -393,7 +396,7 @@ class LandmarkMap(Embedding):
 def _among(
     exact: PairDistances, rows: np.ndarray, first: int, others: np.ndarray, out: np.ndarray
 ) -> None:
-    """Fill `out` with exact distances between landmarks, which are some `rows` of the pool."""
+    """Fill `out` with exact distances between landmarks, which are the given `rows` of the pool."""
     if rows[-1] == len(rows) - 1:
         exact(first, others, out)
         return

@@ -1,4 +1,4 @@
-"""Where the layout of a map starts."""
+"""Initial positions for the layout of a map."""
 
 from typing import Any
 
@@ -19,17 +19,19 @@ from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_di
 
 INITS = ("auto", "pca", "spectral")
 
-# Up to this local dimension, and from this many landmarks on, principal components are compared
-# with Isomap, which unrolls surfaces: the layout would tear them apart for good. Isomap has to
-# preserve neighborhoods of a sample better by this much. Of nine surfaces and image sets, those
-# that are rolled up differ by 0.5, and the others by at most 0.06.
+# Principal components fold rolled-up surfaces, and the layout would then tear them permanently.
+# Isomap, which unrolls surfaces, is therefore tried up to this local dimension if there are at
+# least this many landmarks.
 _SURFACE_DIMENSION = 3.0
 _FEWEST_OF_SURFACE = 50
+# Size of the sample in which the neighborhoods of both are compared.
 _JUDGED = 500
 _NEIGHBORS = 10
+# Minimum advantage of Isomap. Among nine surfaces and image sets, its advantage is 0.5 if the
+# surface is rolled up, and otherwise at most 0.06.
 _UNROLLED = 0.1
 
-# Number of points on a device that decide the principal axes.
+# Number of points on a device from which principal axes are computed.
 _SAMPLE = 20_000
 
 # Number of landmarks that other estimators are fitted to.
@@ -46,9 +48,9 @@ def map_start(
 ) -> np.ndarray:
     """Return positions (k, l) of the landmarks from which the layout starts.
 
-    `init` is that of `LandmarkMap`, checked. Landmarks have masses, and points in the space where
-    distances are measured, whose local dimension is `dimension`. If the points are also `there`, a
-    tensor (k, d), its device projects all of them on the axes of a sample.
+    `init` is the validated parameter of `LandmarkMap`. Landmarks need masses and points in the
+    space where distances are measured, whose local dimension is `dimension`. If `there` is a tensor
+    (k, d) with the same points, they are projected on its device, onto the axes of a sample.
     """
     points, masses = landmarks.points, landmarks.masses
     assert masses is not None
@@ -86,7 +88,7 @@ def map_start(
     try:
         extension = _fitted(Isomap(n_components), points, run)
     except FarRowError:
-        # Shortest paths have no digits left for other rows than the one far away.
+        # A single distant row swamps the precision of the shortest paths.
         return plain
     some = np.sort(run.rng.choice(len(points), min(_JUDGED, len(points)), replace=False))
     judged = points[some]

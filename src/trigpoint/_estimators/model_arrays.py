@@ -11,12 +11,12 @@ from trigpoint._graphs.complete import complete_graph, distances_between
 # the landmarks, and only reports and plots use them.
 _COVARIANCES = 16
 
-# Up to this many landmarks, a complete graph (400 MB) is recomputed instead of stored. With more
-# landmarks, or if the extension follows the graph, which takes several times that memory, the graph
-# is stored, so that loading takes memory in proportion to the size of the file.
+# Up to this many landmarks, a complete graph (400 MB) is recomputed on loading. With more
+# landmarks, or if the extension follows the graph and takes several times that memory, the graph is
+# stored, so that loading takes memory in proportion to the size of the file.
 MOST_COMPUTED = 4000
 
-# Largest number with a finite square, and the arrays that hold lengths.
+# Largest number whose square is finite, and the arrays that hold lengths.
 _LARGEST = np.sqrt(np.finfo(np.float64).max)
 _LENGTHS = "spectrum.coordinates", "graph.weights.data", "graph.lengths.data", "graph.bandwidths"
 
@@ -88,7 +88,7 @@ def fit_from_arrays(
 
 
 def check_division(spectrum: Spectrum) -> None:
-    """Refuse coordinates that would overflow when the extension divides by the eigenvalues."""
+    """Reject coordinates that would overflow when the extension divides by the eigenvalues."""
     limits = _LARGEST * np.minimum(spectrum.eigenvalues, 1.0)
     require(bool((np.abs(spectrum.coordinates) <= limits).all()), "eigenvalues")
 

@@ -47,7 +47,7 @@ _SPACE = "space."
 
 
 def save_model(estimator: Embedding, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to `path`; see `Embedding.save`."""
+    """Write a fitted estimator to `path`; see `FittedMixin.save`."""
     path = check_path(path, "name the file to write, such as 'model.trig'")
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
@@ -284,7 +284,7 @@ def _stand_in(name: str, fit: Fit) -> Any:
     if name == "init":
         # Coordinates belong to the rows of X, which are not in the file.
         return "auto"
-    # A custom metric is passed to `load`; the state of a random generator has changed.
+    # A custom metric is passed to `load`, and the state of a random generator has changed since.
     return "euclidean" if name == "metric" else None
 
 

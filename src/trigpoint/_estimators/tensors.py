@@ -31,7 +31,7 @@ def write_tensors(
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
     metadata = metadata | {_DIGEST: _digest(entries, metadata, data)}
-    # The library would write the metadata in a different order every time.
+    # safetensors would write the metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     with atomic_write(path) as partial, partial.open("wb") as file:

@@ -28,37 +28,38 @@ from trigpoint._numerics.blocks import Run, block_rows, row_blocks
 from trigpoint._numerics.projection import SEARCHED
 from trigpoint._pool import DevicePool
 
-# Bisections of the precision of each row; single precision has no more digits.
+# Number of bisection steps for the bandwidth of each row, which exhaust single precision.
 _BISECTIONS = 40
 
-# Number of rows that decide how many candidates are compared in all columns, and the limit.
+# Size of the sample that decides how many candidates are compared in all columns, and their maximum
+# number per neighbor.
 _SAMPLE = 20_000
 _MOST_PER_NEIGHBOR = 4
 
-# Pairs whose attraction is computed at once, and rows that are spread to the grid at once.
+# Number of pairs to compute attraction for at once, and of rows to spread to the grid at once.
 _PAIRS = 2**24
 _ROWS = 2**21
 
-# Distance of the nodes, and their largest number along each axis, by the number of axes, and in all
-# per row. With this distance, forces are accurate to about 1 %; beyond these numbers of nodes, the
-# distance grows, since the transforms would take longer than everything else.
+# Distance between nodes, by the number of axes, for which forces are accurate to about 1 %. Large
+# maps get wider grids, since the transforms would take longer than everything else: the number of
+# nodes is limited along each axis, and in total per row.
 _SPACING = {1: 0.2, 2: 0.4, 3: 0.5}
 _MOST_NODES = {1: 2**20, 2: 2**13, 3: 2**8}
 _NODES_PER_ROW = 16
 _FEWEST_NODES = 256
-# Nodes of a spline along each axis, and nodes beyond the map.
+# Number of nodes of a spline along each axis, and of nodes beyond the map.
 _SPLINE = 4
 _BEYOND = 6
-# Extent of a new grid, and largest extent of one, relative to that of the map: the kernels are
-# transformed again for each.
+# Extent of a new grid relative to the map, and extent above which a grid is replaced. Every new
+# grid requires transforms of the kernels.
 _ROOM, _MOST_ROOM = 1.1, 4.0
 
-# Masses on the grid, which sum to 1, are counted in units of 2 to the power of minus this.
+# Masses on the grid sum to 1 and are stored as integers, in units of 2**-_BITS.
 _BITS = 60
 
 
 class Attraction(NamedTuple):
-    """Pairs of neighbors by row: the row, the neighbor, and the attraction at distance 0."""
+    """Pairs of neighbors, ordered by row: row, neighbor, and attraction at distance 0."""
 
     rows: Any
     columns: Any
@@ -67,7 +68,7 @@ class Attraction(NamedTuple):
 
 
 class DeviceForces:
-    """Attraction and repulsion between rows on a device; rows are in the order of their cells."""
+    """Attraction and repulsion between rows on a device, with rows in the order of their cells."""
 
     def __init__(self, order: Any, masses: Any, pairs: Attraction) -> None:
         # The landmarks (k,) by cell, and their masses (k,) in this order, with sum 1.
@@ -84,7 +85,7 @@ class DeviceForces:
         while bounds[-1] < len(masses):
             stop = int(np.searchsorted(starts, starts[bounds[-1]] + _PAIRS, side="right")) - 1
             bounds.append(min(max(stop, bounds[-1] + 1), len(masses)))
-        # Parts of the rows, and their pairs.
+        # Parts of the rows, with their pairs.
         self._parts = {
             (first, last): slice(int(starts[first]), int(starts[last]))
             for first, last in pairwise(bounds)
@@ -94,7 +95,7 @@ class DeviceForces:
     def of(cls, pool: DevicePool, counted: np.ndarray, perplexity: int, run: Run) -> "DeviceForces":
         """Find neighbors among the distinct rows of a pool, and measure their affinities.
 
-        Rows attract their neighbors by distances in all columns. `counted` are the masses.
+        Attraction is based on distances in all columns. `counted` holds the masses.
         """
         points, searched = pool.there, pool.there
         k = len(points)
@@ -126,7 +127,7 @@ class DeviceForces:
         return (self.masses[:, None] * values).sum(dim=0)
 
     def attraction(self, points: Any, part: slice, decay: float = 1.0) -> Any:
-        """Return the attraction (b, l) of a part of the rows by their neighbors."""
+        """Return the attraction (b, l) that neighbors exert on a part of the rows."""
         import torch
 
         rows, columns, pulls, starts = self._pairs
@@ -141,7 +142,7 @@ class DeviceForces:
         return map(function, (slice(*part) for part in self._parts))
 
     def repulsion(self, points: Any) -> Any:
-        """Return the repulsion (k, l) of every row by all others."""
+        """Return the repulsion (k, l) that all other rows exert on each row."""
         import torch
 
         low = points.amin(dim=0)
@@ -156,8 +157,8 @@ class DeviceForces:
         masses = (units.double() * 2.0**-_BITS).float().view(sizes)
         transform = torch.fft.rfftn(masses, padded)
         sums, *forces = self._kernels
-        # The sum over all rows of their sums, since transforms preserve products. The last axis has
-        # half of the frequencies.
+        # By Parseval's theorem, this is the total over all rows. The last axis holds half of the
+        # frequencies.
         power = (transform.abs().square() * sums.real).view(-1, nodes + 1)
         power = power.sum(dim=0, dtype=torch.float64)
         total = (2 * power.sum() - power[0] - power[-1]) / (2 * nodes) ** dimension - self._own
@@ -184,7 +185,7 @@ class DeviceForces:
         extent *= _ROOM
         affordable = max((_NODES_PER_ROW * len(points)) ** (1 / dimension), _FEWEST_NODES)
         nodes = min(extent / _SPACING[dimension] + _BEYOND, affordable, _MOST_NODES[dimension])
-        # Transforms of these sizes are fast.
+        # FFTs of these sizes are fast.
         power = 2 ** math.ceil(math.log2(nodes))
         self._nodes = 3 * power // 4 if nodes <= 3 * power // 4 else power
         self._spacing = max(_SPACING[dimension], extent / (self._nodes - _BEYOND))
@@ -223,7 +224,7 @@ class DeviceForces:
 
 
 def _finish(tensor: Any) -> None:
-    """Wait for the device, so that the times of stages are their own."""
+    """Wait for the device, so that work is timed in the stage that started it."""
     import torch
 
     if tensor.device.type == "cuda":
@@ -281,8 +282,8 @@ def _shares(squares: Any, perplexity: float) -> Any:
 def _symmetric(neighbors: Any, shares: Any, masses: Any) -> Attraction:
     """Return the pairs of neighbors in either direction; see `affinities`.
 
-    The affinity of rows i and j is that of i to j plus that of j to i, each in proportion to the
-    mass of the row. Divided by the mass of i, it is what attracts i at distance 0.
+    The affinity of rows i and j is the sum of both directions, each weighted by the mass of its
+    row. Divided by the mass of i, it is the attraction on i at distance 0.
     """
     import torch
 

@@ -17,8 +17,8 @@ from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, 
 # Bytes of temporaries per block, few enough to fit in the caches.
 _BLOCK_BYTES = 2**21
 
-# If the path from a point to the landmarks is this many times longer than any geodesic, rounding
-# to float32 would hide the geodesics.
+# If the path from a point to the landmarks is this many times longer than any geodesic, rounding to
+# float32 loses the geodesics.
 _FAR = 10.0
 
 
@@ -87,8 +87,8 @@ class GeodesicExtension:
         for shares, lengths, columns in self.support.starts(X):
             is_far &= (lengths > self.horizons[columns]).all(axis=1)
             paths = self._shortest(lengths, columns, X.dtype)
-            # Centering removes any constant, so squares are computed relative to the first. The
-            # product of sum and difference preserves precision for distant points.
+            # Centering removes any constant, so squares are computed relative to the first.
+            # Computing them as products preserves precision for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             add_centered(squares, self.centering, shares, centered)

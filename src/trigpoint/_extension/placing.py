@@ -25,20 +25,20 @@ from trigpoint._numerics.projection import projected
 # Number of landmarks that a point is interpolated between.
 AROUND = 8
 
-# Number of neighbors that the slope at a landmark is fitted to, and ridge of the fit in units of
-# their mean squared distance.
+# Number of neighbors to fit the slope at a landmark to, and ridge of the fit in units of their mean
+# squared distance.
 _FITTED = 20
 _RIDGE = 1.5
 
-# The spacing at a landmark is the distance to this neighbor in the map, and landmarks within this
-# many spacings belong together.
+# The spacing at a landmark is the distance to this neighbor in the map. Landmarks within this many
+# spacings belong to the same group.
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
 
-# Above this number of landmarks in many columns, neighbors of landmarks are searched in cells.
+# In high dimension, cells speed up the search for neighbors among more landmarks than this.
 FEW = 15_000
 
-# Points per block. The number does not depend on the number of threads, and limits memory.
+# Number of points per block, which limits memory and does not depend on the number of threads.
 TOGETHER = 8192
 
 
@@ -50,17 +50,18 @@ class MapExtension:
     distance to the next landmark beyond them. If the map separates these landmarks, the point
     follows the group with the largest total weight, because a mean of all would fall between
     clusters. Each landmark of the group predicts the position by a local linear fit to nearby
-    landmarks that are also near in the map, and the point gets the mean of the predictions; a mean
-    of landmarks would draw all points inward. The other landmarks pull the point slightly, so that
-    points whose group is a single landmark do not coincide with it. If the point then lies much
-    closer to another landmark than distances in the data suggest, it is moved toward the nearest
-    landmark of its group. Landmarks keep their positions, and points much closer to one landmark
-    than to any other share its offset.
+    landmarks that are also near in the map, and the point gets the mean of the predictions; a
+    weighted mean of landmarks would draw all points inward. The other landmarks pull the point
+    slightly, so that points whose group is a single landmark do not coincide with it. If the point
+    then lies much closer to another landmark than distances in the data suggest, it is moved toward
+    the nearest landmark of its group. Landmarks keep their positions, and points much closer to one
+    landmark than to any other share its offset.
 
     Distances and sums are computed point by point, from differences in a fixed order, so that a
     point has the same position in every block.
 
-    What depends on all landmarks is computed at the first call: many maps are only looked at.
+    Quantities that depend on all landmarks are computed on the first call, since many maps are
+    never extended.
     """
 
     landmarks: np.ndarray  # Projected (k, c), in the precision that projections are rounded to.
@@ -75,7 +76,7 @@ class MapExtension:
         return Planes.of(self.landmarks, self.positions, thread_count(self.n_threads))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Compute the planes once, for all workers that get a copy.
+        # Compute the planes before copies are sent to workers.
         return {**self.__dict__, "planes": self.planes}
 
     @property
@@ -147,7 +148,7 @@ def nearest_landmarks(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the nearest landmarks and their squared distances for blocks of points, in order.
 
-    Points and landmarks are in the space where distances are measured.
+    Points and landmarks are given in the space where distances are measured.
     """
     search = landmark_search(landmarks, count)
 

@@ -17,17 +17,17 @@ from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_sea
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Maximum number of neighbors that a plane is fitted to, and bandwidth of their weights in units of
-# their median distance. Wider planes flatten features of the coordinates and fold at the border;
-# narrower ones leave more texture.
+# Maximum number of neighbors to fit a plane to, and bandwidth of their weights in units of their
+# median distance. Wider planes flatten details and fold at the border; narrower ones leave more
+# texture.
 _FITTED = 20
 _BANDWIDTH = 0.7
 
-# Number of planes that a point blends: with three, embeddings fold in a few spots.
+# Number of planes to blend at a point. With three, embeddings fold in a few spots.
 SHARING = 5
 
-# Ridge relative to the variance of a landmark's neighbors. Slopes normal to a surface, where the
-# neighbors hardly vary, vanish; tangential slopes shrink by 2 or 3 %.
+# Ridge relative to the variance of a landmark's neighbors. Slopes normal to a surface vanish, since
+# neighbors hardly vary in that direction; tangential slopes shrink by 2 to 3 %.
 _RIDGE = 0.01
 
 

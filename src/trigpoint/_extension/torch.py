@@ -26,14 +26,14 @@ from trigpoint._extension.weighted import (
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
 
-# A block of rows may take the working memory divided by this: its temporaries are counted below,
-# but cuBLAS has a workspace per stream, and PyTorch's caching allocator wastes memory.
+# The temporaries counted below may take one part in this many of the working memory. The rest is
+# for the workspaces of cuBLAS and the overhead of PyTorch's caching allocator.
 _BLOCK_SHARE = 4
 
 _WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension
 
-# Float64 rows (b, d) -> coordinates (b, l) and far mask (b,), or sums (b, l) and shifts (b,) of the
-# logarithms of weights, which are 0 except for far rows.
+# Function of float64 rows (b, d) that returns coordinates (b, l) and a mask (b,) of far rows, or
+# sums (b, l) and the shifts (b,) of log weights, which are 0 except for far rows.
 _Extended = Callable[[Any], tuple[Any, Any]]
 _Sums = Callable[[Any], tuple[Any, Any]]
 
@@ -65,7 +65,7 @@ class OnDevice:
             )
         in_cells = isinstance(extension, MapExtension) and len(landmarks) > FEW
         self._search = TorchSearch(landmarks, device, self._n_bytes, in_cells)
-        # Numbers stored per row, in addition to those of the search.
+        # Number of values stored per row, in addition to those of the search.
         self._evaluate, self._held = _prepared(extension, self._search, device)
 
     def __call__(self, X: Any) -> tuple[Any, Any]:
@@ -87,7 +87,7 @@ def _landmarks_of(support: Any) -> np.ndarray:
 
 
 def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extended, int]:
-    """Return the function of a block of rows, and how many numbers it stores per row."""
+    """Return the function for a block of rows, and the number of values that it stores per row."""
     if isinstance(extension, MapExtension):
         return map_positions(extension, search, device), HELD
     if isinstance(extension, SmoothExtension):
@@ -126,7 +126,7 @@ def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extend
 def _weighted(
     support: Any, values: np.ndarray, search: TorchSearch, device: Any
 ) -> tuple[_Sums, int]:
-    """Return the function for weighted sums of values (l, k), and its numbers stored per row."""
+    """Return the function for weighted sums of values (l, k), and the number of values per row."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, search, device), 2 * search.k
     assert isinstance(support, GraphNeighbors)
@@ -312,7 +312,7 @@ def _geodesic(extension: GeodesicExtension, search: TorchSearch, device: Any) ->
             for j in range(1, columns.shape[1]):
                 paths = torch.minimum(paths, geodesics[columns[:, j]] + lengths[:, j, None])
             paths = torch.where(share[:, None] > 0, paths, 0.0)
-            # As a product of sum and difference, squares preserve precision for distant rows.
+            # Computing the difference of squares as a product preserves precision for distant rows.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             squares -= squares.mean(dim=1, keepdim=True) + centering

@@ -1,7 +1,7 @@
 """Positions in a map, computed with PyTorch.
 
-Sums follow the order of the loops on the host. Without a projection, positions equal those of the
-host bit for bit, in any block, unless a square root differs in its last bit.
+Sums have the same order as in the loops on the host. Without a projection, positions are therefore
+bitwise equal to those of the host, unless a square root differs in its last bit.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ HELD = 16 * AROUND * AROUND
 def map_positions(
     extension: MapExtension, search: TorchSearch, device: Any
 ) -> Callable[[Any], tuple[Any, Any]]:
-    """Return the function of float64 rows (b, d): positions (b, l) and far mask (b,)."""
+    """Return a function from float64 rows (b, d) to positions (b, l) and far rows (b,)."""
     bandwidths = to_device(extension.planes.bandwidths, device)
     project = _projection(extension, device)
     place = _Placing(extension, search, device)
@@ -37,7 +37,7 @@ def map_positions(
 
 
 def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Return the function of rows (b, d): projections (b, c) and lengths of residuals (b,)."""
+    """Return a function from rows (b, d) to projections (b, c) and lengths of residuals (b,)."""
     import torch
 
     if extension.projection is None:
@@ -53,7 +53,7 @@ def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[A
 
 
 class _Placing:
-    """Positions of rows among their nearest landmarks: `place` of the compiled loops."""
+    """Positions of rows among their nearest landmarks, like the compiled function `place`."""
 
     def __init__(self, extension: MapExtension, search: TorchSearch, device: Any) -> None:
         import torch
@@ -65,7 +65,8 @@ class _Placing:
         )
         # Slopes along one column are contiguous.
         self._slopes = to_device(planes.slopes.transpose(1, 0, 2), device)
-        # A tensor: PyTorch divides by a Python float through its reciprocal, rounding differently.
+        # Use a tensor, since PyTorch divides by a Python float via its reciprocal, which rounds
+        # differently.
         self._reach_square = torch.full((1,), REACH * REACH, dtype=torch.float64, device=device)
 
     def __call__(self, X: Any, found: Any, squares: Any) -> Any:
@@ -78,7 +79,7 @@ class _Placing:
         shares = _positive(1 - squares[:, :count] / limit)
         shares = torch.where((shares == 0).all(dim=1, keepdim=True), 1.0, shares)
         positions, spacings = self._positions[near], self._spacings[near]
-        # The landmark with most weight around it in the map, and the landmarks near it.
+        # Find the landmark with the most weight around it in the map, and the landmarks near it.
         crowds = _square_lengths(positions[:, :, None] - positions[:, None])
         crowds = crowds / (spacings * spacings)[:, :, None] / self._reach_square
         middle = _in_order(shares[:, None] / (1 + crowds)).argmax(dim=1)
@@ -132,7 +133,7 @@ def _pulled(placed: Any, positions: Any, shares: Any, kept: Any, spacing: Any) -
 
 
 def _not_beyond(placed: Any, positions: Any, weights: Any, squares: Any) -> Any:
-    """Move positions toward the nearest landmark with weight if others are too near: see `_way`."""
+    """Move positions toward the nearest landmark with weight if others are too near; see `_way`."""
     import torch
 
     from trigpoint._kernels.map_placing import ORDER

@@ -1,6 +1,6 @@
 """Search for the nearest landmarks with PyTorch.
 
-Float64 matrix products (in up to three dimensions, a grid) find candidates, and differences of
+Float64 matrix products find candidates (in up to three dimensions, a grid does), and differences of
 coordinates, summed in the order of the columns, decide between them. A row therefore gets the same
 landmarks and squared distances in every block, equal to those on the host. Above 64 columns,
 differences would take longer than the products, so distances from products are used.
@@ -14,23 +14,23 @@ from trigpoint._common.device import to_device
 from trigpoint._neighbors.torch_cells import TorchCells
 from trigpoint._numerics.blocks import row_blocks
 
-# Most columns for which distances are computed from differences.
+# Maximum number of columns for which distances are computed from differences.
 _EXACT_COLUMNS = 64
 
 # Up to this many neighbors, repeated minima are faster than sorting.
 _FEW = 8
 
-# Number of extra candidates from products, and factor by which the number of candidates grows while
-# rounding leaves open whether they include all of the nearest.
+# Number of extra candidates from products, and factor by which to increase the number of candidates
+# while rounding may have excluded some of the nearest landmarks.
 _SPARE = 2
 _WIDER = 8
 
-# Up to this dimension, space is divided into cells. Cells per landmark, numbers of landmarks that
-# are listed for a cell (the smallest that suffices, since fewer take less time), and fewest rows
-# per cell for which the grid pays.
+# Up to this dimension, space is divided into a grid with this many cells per landmark.
 _DIVIDED_DIMENSION = 3
 _CELLS_PER_LANDMARK = 64
+# Number of landmarks listed per cell. The shortest list that suffices is used.
 _LISTED = 16, 24, 64
+# Minimum number of rows per cell for the grid to pay off.
 _ROWS_PER_CELL = 2
 
 
@@ -38,7 +38,7 @@ class TorchSearch:
     """Search among landmarks (k, d) on a device, for rows that are float64 tensors on it.
 
     Temporaries take up to `n_bytes`. With `in_cells`, landmarks are searched in `TorchCells`, which
-    is fast for very many, but may miss some.
+    is fast for very many landmarks but may miss some of the nearest ones.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TorchSearch:
         self._cells: dict[int, _Cells] = {}
 
     def expect(self, n: int) -> None:
-        """Announce `n` more rows, for many of which a grid pays; results do not change."""
+        """Announce `n` more rows, so that a grid is built if it pays off; results do not change."""
         self._n_rows += n
 
     @property
@@ -109,12 +109,12 @@ class TorchSearch:
         return found, squares
 
     def squares(self, X: Any) -> Any:
-        """Return squared distances (b, k) to all landmarks, by products."""
+        """Return squared distances (b, k) to all landmarks, from products."""
         products, norms = self._products(X)
         return products.add_(norms[:, None]).clamp_(min=0)
 
     def squares_to(self, X: Any, columns: Any) -> Any:
-        """Return squared distances (b, width) to some landmarks of each row, by differences."""
+        """Return squared distances (b, width) to some landmarks of each row, from differences."""
         squares = 0.0
         for axis, places in enumerate(self.columns):
             difference = X[:, axis, None] - places[columns]
@@ -130,7 +130,7 @@ class TorchSearch:
         return torch.cat([around, torch.ones_like(norms)[:, None]], dim=1) @ self._factors, norms
 
     def _by_products(self, X: Any, count: int, width: int) -> tuple[Any, Any]:
-        """Search among the `width` landmarks nearest by products, or among more if in doubt."""
+        """Search the `width` nearest landmarks by products, or more if rounding leaves doubt."""
         import torch
 
         if width >= self.k:
@@ -174,7 +174,7 @@ class _Cells:
         k, d = search.k, search.n_features
         side = max(1, round((_CELLS_PER_LANDMARK * k) ** (1 / d)))
         ordered = search.places.sort(dim=0).values
-        # Points may lie beyond the outermost landmarks by about the spacing of landmarks.
+        # Extend the grid, since points may lie outside the landmarks by about their spacing.
         margin = 2 * (ordered[-1] - ordered[0]).max() / k**0.5
         inner = ordered[torch.arange(side + 1, device=ordered.device) * (k - 1) // side]
         edges = torch.cat([ordered[:1] - margin, inner, ordered[-1:] + margin])

@@ -28,10 +28,11 @@ from trigpoint._neighbors.sparse import Points
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_sums import GraphRows
 
-# An edge with a smaller kernel value keeps its weight as a point moves: see `GraphNeighbors`.
+# Edges with a smaller kernel value keep their weight as a point moves; see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# A point at least this many bandwidths from every landmark is far. Log weight at that distance.
+# A point is far if it is at least this many bandwidths from every landmark. The second constant is
+# the log weight at that distance.
 FAR_BANDWIDTHS = 10.0
 FAR_LOG_WEIGHT = -(FAR_BANDWIDTHS**2) / 2
 
@@ -107,8 +108,8 @@ class GraphNeighbors:
     A point thus inherits the neighborhoods of its landmarks, and adds no shortcuts to those of the
     graph. Its three nearest landmarks share it, with weights that approach 1 at a landmark and 0
     where another landmark replaces it among the three. Coordinates are therefore continuous, and a
-    landmark gets exactly its own row of the graph. With only the nearest landmark, plots showed a
-    crack around each cell.
+    landmark gets exactly its own row of the graph. With only the nearest landmark, plots would show
+    a crack around each cell.
 
     If the weight of an edge is not the kernel of its length, the ratio of the two is preserved. A
     bridge, much longer than the bandwidth, keeps its weight throughout the cell of the landmark
@@ -202,8 +203,8 @@ class GraphNeighbors:
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return graph rows (b, width), padded with the entries that follow, and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    # Only as wide as these rows require, because a landmark linked to all others would widen every
-    # row.
+    # Make the result only as wide as these rows require, since a landmark linked to all others
+    # would widen every row.
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts

@@ -10,8 +10,8 @@ from trigpoint._graphs.graph import Graph, common_factor
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._numerics.gaussian import FEW_COLUMNS, squared_distances
 
-# Mean weight over all pairs with automatic bandwidths, and maximum number of pairs to compute
-# bandwidths from.
+# Mean weight over all pairs with automatic bandwidths, and maximum number of pairs from which
+# bandwidths are computed.
 _MEAN_WEIGHT = 0.4
 _PAIRS = 2**20
 

@@ -26,16 +26,17 @@ _MEAN_WEIGHT = 0.2
 
 _DEFAULT_NEIGHBORS = 10
 
-# Smallest bandwidth of a landmark, relative to the median length of its edges; 1/3 to 1/2 is usual.
-# With many tight groups of about `n_neighbors` landmarks, so many edges are far shorter than the
-# median that no bandwidth gives the mean weight, and a tiny bandwidth would disconnect the groups.
+# Minimum bandwidth of a landmark, relative to the median length of its edges; 1/3 to 1/2 is
+# typical. If landmarks form many tight groups of about `n_neighbors`, so many edges are far shorter
+# than the median that no bandwidth gives the mean weight, and a tiny bandwidth would disconnect the
+# groups.
 _LEAST_BANDWIDTH = 0.25
 
 # Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
-# Number of points per landmark sampled to estimate masses, maximum number of values in the sample,
-# and bytes to search at once.
+# Number of points per landmark to sample when estimating masses, maximum number of values in the
+# sample, and size in bytes of the points to search at once.
 _COUNTED = 10
 _MOST_NUMBERS = 2**23
 _BYTES_AT_ONCE = 2**22
@@ -94,7 +95,7 @@ class KNNGraph(Graph):
         Whether the Bhattacharyya distance uses full local covariances or only their diagonals.
         ``"auto"`` takes full ones up to 32 columns and diagonals above.
     bandwidth : float or None, default=None
-        Gaussian bandwidth of the weights, and of an extension by weights. ``None`` gives each
+        Gaussian bandwidth of the weights, and of extensions by weighted sums. ``None`` gives each
         landmark its own bandwidth, proportional to the length of its edges and scaled so that the
         mean edge weight is 0.2.
     ridge : float, default=0.01

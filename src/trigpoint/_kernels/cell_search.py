@@ -51,9 +51,9 @@ def search_cells(
 ) -> None:
     """Fill `found` (b, m) and `squares` from the cells nearest to each query, nearest first.
 
-    Landmarks are chosen by `grouped` (d, k), the landmarks relative to the centers of their cells.
-    `scaled` are the queries in the unit of `grouped` and `centers` (d, cells). The nearest `probed`
-    cells are searched, or more if they hold fewer than m landmarks.
+    The search uses `scaled` queries, the scaled `centers` (d, cells), and `grouped` (d, k), the
+    scaled landmarks relative to the centers of their cells. It covers the nearest `probed` cells,
+    or more if they hold fewer than m landmarks.
     """
     m, n_cells = found.shape[1], centers.shape[1]
     gaps, largest = np.empty(n_cells, dtype=np.float32), 0

@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._kernels.jit import compiled, compiled_strictly
 from trigpoint._kernels.tree_search import Tree
 
-# An error s of a distance r adds at most this fraction to its square, plus a multiple of s^2:
+# An error s in a distance r increases its square by at most this fraction plus a multiple of s^2:
 # ``(r + s)^2 <= (1 + share) r^2 + (1 + 1 / share) s^2``.
 _SHARE = 1e-6
 
@@ -139,7 +139,7 @@ def repelling_in_tree(
     squared_radii: np.ndarray,
     last_rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Do the same as `repelling`, with a tree over the first landmarks and a scan of later ones.
+    """Equivalent of `repelling` with a tree over the first landmarks and a scan of the others.
 
     `reach` is the result of `largest_radii`.
     """
@@ -205,12 +205,12 @@ def _longer(values: np.ndarray, count: int) -> np.ndarray:
 class Cover(NamedTuple):
     """Points in a tree, with their distances to the landmarks so far."""
 
-    # Tree of the points, or of images, which are projections to fewer dimensions, no farther apart
-    # than the points.
+    # Tree of the points, or of their images under a projection that never increases distances.
     tree: Tree
     points: np.ndarray  # The points (n, d) by row.
     projected: bool  # Whether the tree holds images.
-    # Maximum error of the squared distance of two images due to rounding, beyond a small fraction.
+    # Maximum rounding error of the squared distance of two images, apart from a small relative
+    # error.
     margin: float
     # Squared distance (n,) of each position in the tree to its nearest landmark.
     squares: np.ndarray

@@ -159,7 +159,9 @@ def summarize(tree: MassTree) -> None:
 def repel(
     tree: MassTree, angle: float, start: int, stop: int, forces: np.ndarray, sums: np.ndarray
 ) -> None:
-    """Approximate the repulsion of points `start` to `stop` by all others, distant nodes as points.
+    """Approximate the repulsion of points `start` to `stop` by all others, using a tree.
+
+    Distant nodes act as points.
 
     Fills `forces` with ``sum_j m_j (y_i - y_j) / (1 + |y_i - y_j|^2)^2`` and `sums` with ``sum_j
     m_j / (1 + |y_i - y_j|^2)``. Points and masses are in the order of the tree.
@@ -184,7 +186,7 @@ def repel(
                 places[c, lane] = points[i, c]
                 low[c], high[c] = min(low[c], points[i, c]), max(high[c], points[i, c])
                 pushes[c, lane] = 0.0
-            # Each point will be among those that repel it.
+            # Subtract each point itself, which will be among those that repel it.
             pushes[3, lane] = -masses[i]
         node, count = 0, int(np.int64(0))
         while node < n_nodes:

@@ -16,7 +16,7 @@ from trigpoint._common.warn import warn_user
 
 
 class _Listener(event.Listener):
-    """Tells the progress displays when loops are compiled."""
+    """Notify the progress displays while loops are compiled."""
 
     def on_start(self, event: Any) -> None:
         compilation.begin()
@@ -58,7 +58,7 @@ def _compile(function: Function, fastmath: set[str] | bool) -> Function:
 
 @cache
 def _warn_once() -> None:
-    """Warn that no folder for the compiled code can be written, neither of the package nor home."""
+    """Warn that compiled code can be stored neither in the package nor in the home folder."""
     text = (
         "compiled loops cannot be stored, so every process compiles them again, which takes about "
         "10 seconds: set NUMBA_CACHE_DIR, an environment variable, to a folder that can be written"

@@ -234,7 +234,7 @@ def nearest_by_path(
     nearest: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Find the landmarks nearest to each landmark by paths of one or two edges, itself first.
+    """For each landmark, find the landmarks nearest by paths of one or two edges, including itself.
 
     Row i of `nearest` (k, width) receives `counts[i]` landmarks and is padded with i. Paths follow
     only the `width` shortest edges of each landmark. Equal lengths are ordered by landmark.

@@ -9,8 +9,8 @@ from trigpoint._kernels.jit import compiled
 
 # exp(x) = 2^n exp(x - n log 2), with log 2 in two parts and the series of exp up to power 13. The
 # result is accurate to the last digit or two above 1e-9, and to 13 digits below, since the compiler
-# may join the two parts again. The exponential of the C library is not vectorized, and would take
-# half of the time of an extension.
+# may join the two parts again. The exponential of the C library is not vectorized and would take
+# half of the time.
 _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))

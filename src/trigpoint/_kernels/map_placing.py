@@ -4,15 +4,15 @@ import numpy as np
 
 from trigpoint._kernels.jit import compiled_strictly
 
-# Pull of landmarks outside a point's group, in units of the spacing of the map. The pull is large
-# enough to keep points with a single remaining landmark from coinciding with it.
+# Pull of landmarks outside a point's group, in units of the spacing of the map. It is just large
+# enough that points with a single remaining landmark do not coincide with it.
 PULL = 0.25
 
 # Constraint on distances in the map: the squared distance of a point to its nearest landmark, times
 # ``2 - 3 q``, is at most the squared distance to another, where q is the ratio of the squared
 # distances in the data. A landmark 1.7 times as far in the data is therefore not nearer in the map,
 # whereas one less than 1.2 times as far may be anywhere. Without the constraint, interleaved groups
-# would take each other's points.
+# would attract each other's points.
 ORDER = 2.0, 3.0
 
 # A point is drawn to its nearest landmark if the distance is less than this fraction of the

@@ -1,4 +1,4 @@
-"""Loops over the values of dense rows, each of which is computed independently of the others."""
+"""Loops over the values of dense rows, which are processed independently of each other."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Approximate nearest neighbors among many points of many columns, for maps.
+"""Approximate nearest neighbors among many points in high dimension, for maps.
 
 Points are grouped by the nearest of some centers, and neighbors are found among the points of a few
 nearby groups. The results are the same for any number of threads.
@@ -14,30 +14,30 @@ from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points, pair_squares, take_rows
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
-# Cells per root of the number of points.
+# Number of cells, relative to the square root of the number of points.
 _CELLS = 1.3
-# To find the neighbors of all points, there are this many times as many cells. Neighbors are
-# searched in as many cells as contain most of those of a sample, up to this many points.
+# The search for the neighbors of all points uses this many times as many cells. It reads as many
+# cells per point as contain most neighbors of a sample, but at most about this many points.
 _FINER = 2
 _MOST_CANDIDATES = 10_000
 
-# Share of the neighbors of a sample, and size of the sample, that decide how many cells and
-# candidates are searched; at most this many candidates per neighbor.
+# The number of cells and candidates to search is chosen such that they contain this fraction of the
+# neighbors of a sample of this size; and maximum number of candidates per neighbor.
 _FOUND = 0.98
 _COMPARED = 50
 _MOST_PER_NEIGHBOR = 8
 
-# Cells searched for the neighbors of a new point.
+# Number of cells to search for the neighbors of a new point.
 _PROBED = 6
 
 # Number of points from which the center is estimated.
 _SAMPLE = 1000
 
-# Points assigned to cells, or multiplied with their candidates, at once.
+# Number of points to assign to cells at once, and to multiply with their candidates at once.
 _ROWS = 8192
 _QUERIES = 1024
 
-# Points whose distances to their candidates are computed at once.
+# Number of points to compute distances to candidates for at once.
 _TOGETHER = 512
 
 # Up to this many points or columns, neighbors are exact. In nine columns a tree takes eight times
@@ -45,10 +45,11 @@ _TOGETHER = 512
 EXACT_ROWS = 1500
 _EXACT_COLUMNS = 8
 
-# Largest coordinate in the unit of most of them: squares of larger ones would overflow.
+# Largest scaled coordinate, since squares of larger ones would overflow.
 _FARTHEST = 1e15
 
-# Products distinguish centers if, relative to the squared norm, few are closer than this.
+# Products distinguish centers unless more than the fraction `_FEW` are closer to another center
+# than `_DISTINCT`, a squared distance relative to the squared norm.
 _DISTINCT = 8 * float(np.finfo(np.float32).eps)
 _FEW = 0.01
 
@@ -59,7 +60,7 @@ def cell_count(n: int) -> int:
 
 
 class Singles(NamedTuple):
-    """A map to float32 in which most coordinates are near 1, so that few digits are lost."""
+    """Affine map to coordinates near 1, so that float32 loses little precision."""
 
     center: np.ndarray
     scale: float
@@ -67,7 +68,7 @@ class Singles(NamedTuple):
     @classmethod
     def of(cls, points: np.ndarray) -> "Singles":
         """Choose center and scale for points (n, d)."""
-        # Medians, since a single far point may move the mean, and be too far for the others.
+        # Use medians, since a single distant point could shift the mean away from all others.
         sample = points[:: max(1, len(points) // _SAMPLE)]
         center = np.median(sample, axis=0).astype(np.float64)
         lengths = np.abs(sample - center).max(axis=1)
@@ -143,7 +144,7 @@ class Cells:
     def relative(self, singles: Singles, points: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """Return float32 points (n, d) by cell, relative to the center of their cell.
 
-        Points of a cell have many digits in common if it is small and far from the origin.
+        If a cell is small and far from the origin, its points share many leading digits.
         """
         cells = np.repeat(np.arange(len(self.centers)), np.diff(self.starts))
         result: np.ndarray = np.empty(points.shape, dtype=np.float32)
@@ -176,7 +177,7 @@ def _nearest_centers(points: np.ndarray, centers: np.ndarray, n_threads: int) ->
 
 
 def _are_distinct(centers: np.ndarray, norms: np.ndarray, n_threads: int) -> bool:
-    """Return whether products distinguish the centers; not if groups are very far apart."""
+    """Return whether products distinguish the centers, which fails if groups are very far apart."""
     if len(centers) == 1:
         return True
     distances, _ = nearest(centers, centers, 2, n_threads)
@@ -271,13 +272,13 @@ def neighbors_of_all(
 ) -> np.ndarray:
     """Return rows (n, m) of the other points that are nearest to each, in no particular order.
 
-    Up to 8 columns or 1,500 points, neighbors are exact. Above, they are searched in nearby cells,
-    by one matrix product per cell. `rng` draws the centers of the cells.
+    Up to 8 columns or 1,500 points, neighbors are exact. Otherwise, they are searched in nearby
+    cells, with one matrix product per cell. `rng` draws the centers of the cells.
     """
     n = len(points)
     if points.shape[1] <= _EXACT_COLUMNS or n <= EXACT_ROWS:
         _, rows = nearest(points, points, m + 1, n_threads)
-        # Each point is its own neighbor, at any position among ties.
+        # Each point is its own neighbor, but may come after points that coincide with it.
         own = rows == np.arange(n)[:, None]
         own[~own.any(axis=1), -1] = True
         return rows[~own].reshape(n, m)
@@ -293,7 +294,7 @@ def neighbors_of_all(
     found: np.ndarray = np.empty((n, m), dtype=np.int64)
 
     def search(cell: int) -> None:
-        # The own cell comes first, and there are enough cells for m others.
+        # The point's own cell comes first, and there are enough cells for m other points.
         enough = int(np.searchsorted(np.cumsum(sizes[nearby[cell]]), m + 1)) + 1
         chosen = nearby[cell, : max(wanted, enough)]
         ranges = [slice(starts[c], starts[c + 1]) for c in chosen]
@@ -315,7 +316,7 @@ def neighbors_of_all(
 
 @dataclass(frozen=True, eq=False)
 class CellSearch:
-    """Search for few nearest of many landmarks, with the same result for a query in any block."""
+    """Search for a few nearest of many landmarks; results do not depend on the block of a query."""
 
     landmarks: np.ndarray  # (k, d).
     singles: Singles
@@ -330,7 +331,7 @@ class CellSearch:
 
     @classmethod
     def of(cls, landmarks: np.ndarray) -> "CellSearch":
-        """Group landmarks (k, d), by the same centers at each call."""
+        """Group landmarks (k, d); every call uses the same centers."""
         singles = Singles.of(landmarks)
         cells = Cells.of(singles(landmarks), np.random.default_rng(0), 1)
         relative = cells.relative(singles, landmarks)

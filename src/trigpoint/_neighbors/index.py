@@ -20,22 +20,22 @@ TREE_MAX_DIMENSION = 15
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Nearest points of a few queries, described by their radii.
+    """Neighborhoods of a few queries, described by their radii.
 
-    A point is a neighbor if its squared distance is less than the squared radius, or if both are
-    equal and the row number of the point is not above the last row.
+    A point is a neighbor if its squared distance is below the squared radius, or equal to it while
+    its row number is at most the last row.
     """
 
     points: np.ndarray  # The queries (q, d).
     size: int  # Number m of neighbors per query.
     squared_radii: np.ndarray  # Squared distance (q,) to the farthest neighbor.
     last_rows: np.ndarray  # Last row (q,) among the neighbors at that distance.
-    # Rows (m,) of each query's neighbors, in any order, if finding them again would be slow.
+    # Rows (m,) of each query's neighbors, in any order; stored if a new search would be slow.
     members: Sequence[np.ndarray] | None = None
-    bounds: Sequence[np.ndarray] | None = None  # Upper bounds of their squared distances, if known.
+    bounds: Sequence[np.ndarray] | None = None  # Upper bounds on their squared distances.
 
     def holds(self, q: int, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return which points, at these squared distances, are neighbors of query `q`."""
+        """Return which points, given their squared distances, are neighbors of query `q`."""
         radius, last = self.squared_radii[q], self.last_rows[q]
         return (squares < radius) | ((squares == radius) & (rows <= last))
 
@@ -75,7 +75,7 @@ class Neighborhoods:
 class NeighborIndex(ABC):
     """Base class of exact searches among `points`."""
 
-    name: str  # Method of the search.
+    name: str  # Name of the search method.
     together: int  # Preferred number of queries per search.
     points: Any
 

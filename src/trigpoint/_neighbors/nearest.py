@@ -25,8 +25,9 @@ from trigpoint._numerics.blocks import (
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_search import LandmarkIndex
 
-# Landmarks per bucket, by dimension; a search reads whole buckets. In high dimension, hardly any
-# bucket can be skipped, and computing distances to all landmarks is faster than testing boxes.
+# Number of landmarks per bucket, by dimension. A search reads whole buckets. In high dimension,
+# hardly any bucket can be skipped, and computing distances to all landmarks is faster than testing
+# boxes.
 _BUCKETS = ((4, 8), (7, 32), (TREE_MAX_DIMENSION, 512))
 
 # Length of a landmark's neighbor list relative to the number of landmarks to find. For 2,500
@@ -35,18 +36,19 @@ _BUCKETS = ((4, 8), (7, 32), (TREE_MAX_DIMENSION, 512))
 _LISTED = 8
 _MOST_LISTED = 64
 
-# Number of landmarks multiplied at once, small enough for the products to fit in the cache; and
-# room for candidates, several times the usual number.
+# Number of landmarks to multiply at once, few enough for the products to fit in the cache.
 _TILE = 512
+# Maximum number of candidates, several times the usual number.
 _ROOM = 256
 
-# Maximum number of neighbors that are kept sorted while products are read, and maximum number of
-# columns for which a tree with small buckets is faster.
+# Maximum number of neighbors to keep sorted while products are read, and maximum number of columns
+# for which a tree with small buckets is faster.
 _FEW = 64
 _FEW_COLUMNS = 7
 
-# Number of rows of a product for which the bits of a row do not depend on its position. OpenBLAS
-# multiplies tiles of 4 to 24 rows; with 64 or 128 rows, leftover rows are rounded differently.
+# Number of rows in a product, chosen so that the bits of a row do not depend on its position.
+# OpenBLAS multiplies tiles of 4 to 24 rows; with 64 or 128 rows, leftover rows are rounded
+# differently.
 ROWS_TOGETHER = 192
 
 
@@ -152,7 +154,10 @@ class ProductSearch:
     def _nearest(
         self, X: np.ndarray, count: int, dtype: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Do `nearest` with products in `dtype`; also return queries with too many candidates."""
+        """Return landmarks, squared distances, and queries with too many candidates.
+
+        Candidates are found by products in `dtype`.
+        """
         from trigpoint._kernels.candidates import list_candidates, nearest_among
 
         room = max(_ROOM, 2 * count)
@@ -231,7 +236,8 @@ def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSe
     with np.errstate(over="ignore", invalid="ignore"):
         center = landmarks.mean(axis=0).astype(np.float32).astype(np.float64)
         if center @ center <= landmarks.var(axis=0).sum():
-            # Do not center near the origin: one copy of the landmarks is better for the cache.
+            # Do not center landmarks near the origin, since a single copy of them is better for the
+            # cache.
             center = np.zeros_like(center)
         rounded = (landmarks - center).astype(np.float32)
         if (landmarks == landmarks.astype(np.float32)).all():

@@ -22,12 +22,12 @@ SCAN_BYTES = 8 * 2**20
 # Rows of a product are padded to a multiple of this number.
 _PADDING = 32
 
-# Number of values in the neighbors of a query above which threads are worthwhile.
+# Minimum number of values in the neighbors of a query for which threads are worthwhile.
 _WORTH_A_THREAD = 2**13
 
-# Number of points that can be multiplied in the time of fetching one; number of queries multiplied
-# at once; and their maximum total number of neighbors.
+# Number of points that can be multiplied in the time it takes to fetch one.
 _FETCHING = 32
+# Number of queries to multiply at once, and the maximum total number of their neighbors.
 _MARKED_TOGETHER = 512
 _MARKED = 2**22
 

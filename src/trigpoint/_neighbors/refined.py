@@ -6,8 +6,8 @@ import numpy as np
 
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
-# Rounds in which neighbors of neighbors become candidates. On molecules, a tenth of the nearest
-# neighbors is still missing after one, and the second round finds half of these.
+# Number of rounds in which neighbors of neighbors become candidates. On molecules, a tenth of the
+# nearest neighbors is still missing after the first round, and the second round finds half of them.
 _ROUNDS = 2
 
 # Bytes per candidate: its row, distance and order.
@@ -20,7 +20,7 @@ def refined_neighbors(
     distances: Callable[[int, np.ndarray, np.ndarray], None],
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the m nearest of the candidates of each row, and of their neighbors, with distances.
+    """Return the m nearest rows among the candidates and their neighbors, with distances.
 
     `candidates` (n, c) are other rows that may be near, and ``distances(first, others, out)`` fills
     distances (b, m) from b rows, beginning with `first`, to the rows `others` (b, m), which are

@@ -1,4 +1,4 @@
-"""Approximate nearest neighbors among many points on a device, as `cells` finds them on the host.
+"""Approximate nearest neighbors among many points on a device, like those of `cells` on the host.
 
 Points are kept in the order of their cells. All operations are deterministic.
 """
@@ -12,7 +12,7 @@ from trigpoint._common.device import to_device
 from trigpoint._neighbors.cells import EXACT_ROWS, Singles, cell_count, compared, most_of
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Number of points that decide the center and scale of single precision.
+# Number of points that determine the center and scale for single precision.
 _SAMPLE = 1000
 
 # Neighbors of a point are searched in as many cells as contain most of those of a sample, but in
@@ -56,11 +56,11 @@ class TorchCells:
         for part in row_blocks(n, block_rows(16 * points.shape[1], BLOCK_BYTES)):
             inside = self._scaled(points[self.order[part]])
             self._grouped[part] = (inside - centers[self._cells[part]]).float()
-        # Cells to search, by the number of neighbors.
+        # Cells to search, keyed by the number of neighbors.
         self._listed: dict[int, list[list[int]]] = {}
 
     def _scaled(self, points: Any) -> Any:
-        """Return float64 points (b, d) in the unit of most of them; see `Singles`."""
+        """Return scaled float64 points (b, d); see `Singles`."""
         return self._singles.bounded((points.double() - self._center) * self._singles.scale)
 
     def _nearest_centers(self, points: Any, centers: Any) -> Any:
@@ -93,7 +93,7 @@ class TorchCells:
         return found
 
     def _near(self, m: int) -> list[list[int]]:
-        """Return the cells to search for m points near those of each cell, itself first."""
+        """Return the cells to search for m neighbors of the points in each cell."""
         import torch
 
         if m not in self._listed:
@@ -151,7 +151,7 @@ def _by_cell(cells: Any, n_cells: int) -> tuple[Any, list[int]]:
 
 
 def _nearest(queries: Any, points: Any, m: int, are_first: bool) -> Any:
-    """Return the m points (q, m) nearest to queries, which may be the first points themselves."""
+    """Return the m points (q, m) nearest to queries, which may themselves be the first points."""
     import torch
     from torch.nn.functional import pad
 

@@ -1,1 +1,1 @@
-"""Numerical tools shared by several stages: kernels, geodesics, residuals, bridges, threads."""
+"""Numerical tools shared by several stages, such as kernels, geodesics, bridges and threads."""

@@ -95,8 +95,8 @@ def thread_count(n_jobs: Any) -> int:
     return check_count("n_jobs", n_jobs, high=_MOST_THREADS, why="or -1 for all cores")
 
 
-# Idle thread pools, by number of threads. A draw of landmarks maps hundreds of times, and starting
-# threads for each map would take a tenth of its time.
+# Idle thread pools, by number of threads. A draw of landmarks calls `thread_map` hundreds of times,
+# and starting new threads for every call would take a tenth of its time.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
 
@@ -127,7 +127,7 @@ def thread_map(
 
 
 class _Blas:
-    """State of the process-wide limit of BLAS to one thread."""
+    """State of the process-wide limit of one BLAS thread."""
 
     lock = threading.Lock()
     # Number of active calls of `one_blas_thread`.

@@ -15,15 +15,16 @@ Repulsion = Callable[[np.ndarray, float], np.ndarray]
 # Function that maps two float64 arrays of points to the kernel matrix between their rows.
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-# Number of columns up to which distances from differences are as fast as a matrix product, and more
-# accurate; and distance from the center, in bandwidths, within which products are accurate enough.
+# Up to this many columns, distances are computed from differences, which is accurate and as fast as
+# a matrix product. With more columns, products are used if all points are within this distance of
+# the center, in bandwidths.
 FEW_COLUMNS = 32
 _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Sample size for measuring the spacing of landmarks, as a minimum and per landmark, and number of
-# measurements.
+# Minimum sample size for measuring the spacing of landmarks, sample size per landmark, and number
+# of measurements.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128

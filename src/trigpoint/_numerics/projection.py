@@ -15,12 +15,13 @@ from trigpoint._numerics.blocks import (
     thread_map,
 )
 
-# Sample size for principal components, number of extra components that are iterated and then
-# dropped, number of iterations, and clipping distance. Rows farther from the median row than this
-# multiple of the 90 % quantile of distances are weighted down to that distance.
+# Sample size, number of extra components to iterate and then drop, and number of iterations for
+# principal components.
 PROJECTION_SAMPLE = 5_000
 _MORE = 10
 _ROUNDS = 3
+# Rows farther from the median row than this multiple of the 90 % quantile of distances are weighted
+# down to that distance.
 _CLIPPED = 3.0
 
 # With more columns, candidates for the neighbors of all rows are searched in this many components.

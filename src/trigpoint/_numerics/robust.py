@@ -1,18 +1,18 @@
-"""Center and scale of a column that outliers hardly change."""
+"""Robust center and scale of a column."""
 
 import numpy as np
 
-# Values below and above these quantiles count as the quantiles.
+# Quantiles to which values are clipped.
 _ENDS = (0.05, 0.95)
 
 
 def center_and_scale(values: np.ndarray) -> tuple[float, float]:
-    """Return the median and the winsorized standard deviation; NaN is ignored.
+    """Return the median and the winsorized standard deviation of finite values.
 
     If more than nine of ten values are equal, the scale is the root mean square distance from the
     median, and it is 1 if all values are equal.
     """
-    known = values[~np.isnan(values)].astype(np.float64)
+    known = values[np.isfinite(values)].astype(np.float64)
     if not len(known):
         return 0.0, 1.0
     center = float(np.median(known))

@@ -12,14 +12,17 @@ from trigpoint.plot._values import coded_labels
 # Quantiles at the ends of the color scale. Outliers would otherwise compress all other colors.
 _COLOR_QUANTILES = (0.01, 0.99)
 
-# Numbers that are decimals are stored as integers, which compress well.
+# Decimal numbers are stored as integers, which compress well.
 MISSING_NUMBER = -(2**31)
 _MOST_DECIMALS = 15
 _FIRST = 1_000
 
+# Largest relative error of the values of landmarks, which are only drawn.
+_ROUNDING = 1e-6
+
 # Display units of dates, in milliseconds, coarsest first.
 _UNITS = {"day": 86_400_000, "minute": 60_000, "second": 1000}
-# Years from 1970 that both NumPy microseconds and JavaScript dates can represent.
+# Maximum number of years from 1970 that both NumPy microseconds and JavaScript dates can represent.
 _MOST_YEARS = 200_000
 
 
@@ -34,12 +37,12 @@ class Column:
     divisor: float = 1.0  # Numbers are `codes / divisor`, exactly.
     low: float = 0.0  # Smallest number; for dates, in milliseconds since 1970.
     high: float = 1.0  # Largest number.
-    color_low: float = 0.0  # Values at the ends of the color scale.
+    color_low: float = 0.0  # Numbers at the ends of the color scale.
     color_high: float = 1.0
     unit: str = ""  # Finest unit in which dates are shown; empty for numbers.
     labels: tuple[str, ...] | None = None  # Distinct labels, those with a color first.
     n_colored: int = 0  # Number of labels with a color of their own.
-    landmarks: np.ndarray | None = None  # float32 values (k,) of the landmarks.
+    landmarks: np.ndarray | None = None  # Values (k,) of the landmarks.
 
     @property
     def is_missing(self) -> np.ndarray:
@@ -56,7 +59,11 @@ def number_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = 
     values = values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
     codes, divisor = _encoded(values)
     if landmarks is not None:
-        landmarks = landmarks.astype(np.float32)
+        with np.errstate(over="ignore"):
+            rounded = landmarks.astype(np.float32)
+        # Very large and tiny values are outside the range of float32.
+        fits = np.allclose(rounded, landmarks, rtol=_ROUNDING, atol=0, equal_nan=True)
+        landmarks = rounded if fits else landmarks
     finite = values[np.isfinite(values)].astype(np.float64)
     if not len(finite):
         return Column(name, codes, divisor, landmarks=landmarks)
@@ -70,10 +77,10 @@ def number_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = 
 
 
 def rounded_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = None) -> Column:
-    """Encode numbers, rounded to six digits of the largest."""
+    """Encode numbers, rounded to six significant digits of the largest."""
     largest = float(np.abs(values).max(initial=0))
     decimals = 5 - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    # Beyond these numbers of decimals, powers of ten are not exact.
+    # With more decimals, powers of ten are not exact.
     rounded = np.round(values, decimals) if abs(decimals) <= _MOST_DECIMALS else values
     return number_column(name, rounded, landmarks)
 
@@ -84,7 +91,7 @@ def _encoded(values: np.ndarray) -> tuple[np.ndarray, float]:
     known = values[finite].astype(np.float64)
     for decimals in range(_MOST_DECIMALS + 1):
         divisor = 10.0**decimals
-        # The first values show of most columns that they are not decimals.
+        # The first values rule out most columns that do not hold decimals.
         if _are_multiples(known[:_FIRST], divisor, values.dtype) and _are_multiples(
             known, divisor, values.dtype
         ):

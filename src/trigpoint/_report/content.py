@@ -21,16 +21,17 @@ from trigpoint._report.columns import (
     rounded_column,
 )
 from trigpoint._report.given import color_column, named_colors
-from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
+from trigpoint._report.sample import MOST_COORDINATES, Sample, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Texts, Things, Tiles, make_tiles, read_things
 from trigpoint._sources import Source
+from trigpoint._sources.values import as_dense
 from trigpoint.metrics._assess import LEAST_SAMPLE
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import Quality
 from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
 
-# Default maximum number of points on a page, without and with texts, which people search.
+# Default maximum number of points on a page, without texts and with texts to search.
 SAMPLE = 100_000
 _SAMPLE_OF_TEXTS = 1_000_000
 
@@ -62,14 +63,14 @@ class Content:
     sample: Sample | None
     coordinates: list[Column]
     columns: list[Column]
-    columns_left_out: int  # Number of columns for which so many points leave no room.
+    columns_left_out: int  # Number of columns left out for lack of room.
     first_columns: tuple[int, int]
     derived: list[Column]
     colors: list[Column]
     tiles: Tiles | None
     addresses: list[str] | None
     texts: list[Texts]
-    landmark_positions: np.ndarray  # Positions in the sample of the landmarks that are in it.
+    landmark_positions: np.ndarray  # Positions in the sample of those landmarks that it contains.
     edges: JudgedEdges | None
     quality: Quality | None
     tried: dict[str, str]
@@ -93,8 +94,8 @@ def gather(
 ) -> Content:
     """Compute the content of a report about a fitted embedding, with the options of `report`.
 
-    `ids` are names of the rows, and `coordinates` are those of all points, or a file of them, if
-    already computed.
+    `ids` holds the names of the rows. `coordinates` holds the coordinates of all points, or the
+    path of a file with them, if they were already computed.
     """
     if sample is not None:
         sample = check_count("sample", sample)
@@ -152,18 +153,18 @@ def gather(
 
 
 def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None:
-    """Judge the edges of the graph, unless it is complete, which is not worth drawing."""
+    """Classify the edges of the graph, unless it is complete and thus not worth drawing."""
     landmarks, graph = subject.fitted.landmarks, subject.fitted.graph
     if graph is None or is_complete(graph):
         return None
     if sample is not None:
-        points = dense(sample.points[_evenly_spaced(sample, _COVARIANCE_BYTES)])
+        points = as_dense(sample.points[_evenly_spaced(sample, _COVARIANCE_BYTES)])
         landmarks = with_covariances(landmarks, points, subject.n_threads)
     return judge_edges(graph, landmarks)
 
 
 def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
-    """Return evenly spaced positions among the kept points, as many as `most_bytes` allow."""
+    """Return as many evenly spaced positions among the kept points as `most_bytes` allows."""
     s, d = sample.points.shape
     return np.arange(s)[:: max(1, -(-s * d * 4 // most_bytes))]
 
@@ -193,16 +194,16 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
 
 
 def _landmark_positions(subject: Subject, sample: Sample | None) -> np.ndarray:
-    """Return the positions of landmarks in the sample; none if it has other rows at their numbers.
+    """Return the positions of landmarks in the sample, where the page draws labels first.
 
-    The page names the landmarks first.
+    The result is empty if the sample holds different rows under the landmarks' row numbers.
     """
     landmarks = subject.fitted.landmarks
     if sample is None or landmarks.indices is None:
         return np.arange(0)
     positions = sample.positions(landmarks.indices)
     _, own, kept = np.intersect1d(positions, sample.kept, return_indices=True)
-    if not np.allclose(dense(sample.points[kept]), landmarks.points[own]):
+    if not np.allclose(as_dense(sample.points[kept]), landmarks.points[own]):
         return np.arange(0)
     return positions[positions >= 0]
 
@@ -221,9 +222,9 @@ def _column_names(
 def _chosen_columns(
     landmarks: np.ndarray, n_columns: int, names: tuple[str, ...] | None, things: Things
 ) -> np.ndarray:
-    """Return all columns or, if there are many, those in which landmarks have most variance.
+    """Return all columns or, if there are many, those in which landmarks vary most.
 
-    Columns that mean nothing by themselves are left out: pixels, and the components of texts.
+    Columns that have no meaning of their own, such as pixels and components of texts, are left out.
     """
     if things.image_shape is not None:
         return np.arange(0)
@@ -238,7 +239,7 @@ def _chosen_columns(
 
 
 def _first_columns(columns: list[Column]) -> tuple[int, int]:
-    """Return the positions among the numeric columns of the two that are plotted at first."""
+    """Return the two numeric columns to plot initially, by their positions."""
     marks = [column.landmarks for column in columns if column.labels is None]
     spread = [0.0 if one is None else float(one.astype(np.float64).var()) for one in marks]
     order = np.argsort(-np.array(spread), kind="stable")[:2].tolist() or [0]
@@ -268,7 +269,7 @@ def _columns(
 def _column(
     name: str, values: np.ndarray, landmarks: np.ndarray | None, kind: ColumnKind | None
 ) -> Column:
-    """Encode a column of a table as what its numbers mean."""
+    """Encode a column of a table by the meaning of its numbers."""
     if kind is None or kind.kind == "number":
         return number_column(name, values, landmarks)
     if kind.kind == "date":
@@ -283,11 +284,11 @@ def _tiles(things: Things, sample: Sample | None, landmarks: np.ndarray) -> Tile
     if things.image_shape is None or sample is None:
         return None
     some = _evenly_spaced(sample, _TILED_BYTES)
-    return make_tiles(dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
+    return make_tiles(as_dense(sample.raw[some]), sample.kept[some], things.image_shape, landmarks)
 
 
 def _derived(subject: Subject, sample: Sample | None) -> list[Column]:
-    """Return where the embedding can be trusted, for the points of which all columns are kept."""
+    """Return the quality at single points, for the points of which all columns are kept."""
     if sample is None:
         return []
     judge = subject.judge()

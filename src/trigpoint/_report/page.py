@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.palette import CLASS_COLORS, PAGE_ACCENT
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, percent
 from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.things import Tiles, spread
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
-# In load order: while loading, a script may only use the scripts before it.
+# In load order, since a script may only use earlier scripts while it is loaded.
 _SCRIPTS = (
     *("data", "load", "colors", "bounds", "ticks", "view"),
     *("splat", "labels", "panel", "figure", "gestures"),
@@ -28,13 +28,18 @@ _SCRIPTS = (
     *("address", "help", "legend", "models", "link", "pointer", "page"),
 )
 
-# Maximum numbers of ordinary edges, and of bridges and suspected shortcuts, to draw.
+# Maximum number of ordinary edges to draw, and of bridges and suspected shortcuts.
 _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 _NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
-# Lines of the verdict that the page shows as bars or figures instead.
-_SHOWN_ELSEWHERE = ("by the best known maps", "by PCA", "pieces", "suspected shortcuts")
+# Lines of the verdict that the page replaces by bars or figures.
+_SHOWN_ELSEWHERE = (
+    "by the best known maps",
+    "by PCA",
+    "connected components",
+    "suspected shortcuts",
+)
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
 
@@ -55,7 +60,8 @@ class Packed:
         """Add an array of numbers."""
         array = np.ascontiguousarray(array).reshape(-1)
         whole = array.astype(array.dtype.newbyteorder("<")).view(np.uint8)
-        # The first bytes of all numbers, then the second bytes, and so on, compress better.
+        # Store the first bytes of all numbers, then the second bytes, and so on, to compress
+        # better.
         data = whole.reshape(len(array), array.itemsize).T.tobytes()
         place = {"type": _TYPES[array.dtype.name], "start": self._size, "length": int(array.size)}
         self._parts.append(data)
@@ -67,7 +73,7 @@ class Packed:
         return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
 
     def add_texts(self, texts: list[str]) -> dict[str, Any]:
-        """Add texts, which end at null characters; those within them are dropped."""
+        """Add texts separated by null characters, which are removed from the texts first."""
         joined = "\0".join(text.replace("\0", "") for text in texts)
         return self.add(np.frombuffer(joined.encode(errors="replace"), dtype=np.uint8))
 
@@ -258,7 +264,7 @@ def _bar(name: str, share: float) -> str:
     kind = "" if name == "preserved" else " class=other"
     return (
         f"<div{kind}><span>{name}</span><i><i style='width: {share:.1%}'></i></i>"
-        f"<b>{share:.1%}</b></div>"
+        f"<b>{percent(share, 1)}</b></div>"
     )
 
 

@@ -9,12 +9,13 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
+from trigpoint._sources.values import as_dense
 
 # Maximum number of coordinates shown.
 MOST_COORDINATES = 6
 
-# Maximum number, and bytes, of the rows of which all columns are kept. Quality and images are
-# computed from these.
+# Maximum number and size in bytes of the rows of which all columns are kept, to compute quality and
+# images.
 _MOST_KEPT = 40_000
 _KEPT_BYTES = 2**29
 
@@ -28,11 +29,11 @@ class Sample:
 
     n: int  # Total number of points.
     n_columns: int  # Number of columns of the data.
-    usable: int  # Number of points without missing values that exclude them.
+    usable: int  # Number of points that are not excluded for missing values.
     rows: np.ndarray  # Row numbers (s,) of the sampled points, ascending.
     coordinates: np.ndarray  # Sampled points (s, l) in the embedding.
     columns: np.ndarray  # Values (s, q) of the chosen columns, as in the data.
-    kept: np.ndarray  # Positions (m,) in the sample of the points that follow, ascending.
+    kept: np.ndarray  # Ascending positions (m,) in the sample of the points in `raw` and `points`.
     raw: Points  # Rows (m, d) of these points, as in the data.
     points: Points  # The same rows as Euclidean coordinates.
 
@@ -47,7 +48,8 @@ def draw_sample(
 ) -> Sample:
     """Draw a sample of `size` points, with the values of the `chosen` columns.
 
-    `coordinates` are those of all points, or a file of them, if already computed.
+    `coordinates` holds the coordinates of all points, or the path of a file with them, if they were
+    already computed.
     """
     n = source.n
     given = None if coordinates is None else _given(coordinates, n)
@@ -66,13 +68,13 @@ def draw_sample(
         mapped = subject.model.space(raw)
         if given is None:
             own.append(subject.coordinates(mapped))
-        values.append(dense(raw[:, chosen]) if len(chosen) else np.zeros((len(part), 0)))
+        values.append(as_dense(raw[:, chosen]) if len(chosen) else np.zeros((len(part), 0)))
         inside = kept[(kept >= first) & (kept < first + step)] - first
         raws.append(raw[inside])
         points.append(mapped[inside])
         subject.progress("sample", first + len(part), size)
     if given is not None:
-        own.append(dense(given.take(rows)))
+        own.append(as_dense(given.take(rows)))
     return Sample(
         n,
         columns.count,
@@ -103,8 +105,3 @@ def _given(coordinates: Any, n: int) -> Source:
             "coordinates",
         )
     return given
-
-
-def dense(points: Any) -> np.ndarray:
-    """Return points as a dense array."""
-    return np.asarray(points.toarray() if hasattr(points, "toarray") else points)

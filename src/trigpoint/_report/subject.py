@@ -16,13 +16,15 @@ class Subject:
     """A fitted embedding, and everything else that its report requires."""
 
     fitted: Any  # The `Fit`.
-    model: Any  # Columns, space and extension, which together map rows to coordinates.
+    model: Any  # The fitted map from rows to coordinates.
     seconds: dict[str, float]  # Duration of each stage of the fit.
     n_threads: int
     progress: Report  # Callback that receives progress.
-    # Measures the quality on a source, given the classified edges of the graph, if any.
+    # Function that measures the quality on a source, given the classified edges of the graph, if
+    # any.
     measure: Callable[[Source, Any], Any]
-    judge: Callable[[], Any]  # Prepares the comparison of the neighborhoods of single points.
+    # Function that prepares the comparison of neighborhoods at single points.
+    judge: Callable[[], Any]
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
         """Read rows, given in ascending order, as Euclidean coordinates."""

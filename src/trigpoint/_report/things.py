@@ -14,7 +14,7 @@ from trigpoint._common.labels import is_missing
 from trigpoint._report.given import named_colors
 from trigpoint.plot._values import label_text
 
-# Maximum characters of all texts on a page, and of a single text.
+# Maximum number of characters of all texts on a page, and of a single text.
 _TEXT_CHARACTERS = 25_000_000
 _MOST_CHARACTERS = 400
 
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 400
 _MOST_PIXELS = 48
 _LEVELS = 32
 
-# Maximum bytes of all images, and number of images compressed to estimate how many fit.
+# Maximum size of all images in bytes, and number of images compressed to estimate how many fit.
 _MOST_BYTES = 2**21
 _PROBED = 256
 _ACROSS = 64
@@ -157,7 +157,7 @@ def make_tiles(
 ) -> Tiles:
     """Create thumbnails of as many points as fit, if columns are pixels.
 
-    The candidates `rows` (p, d) have the positions `places` (p,) in the sample, and those among the
+    The candidates `rows` (p, d) are at the positions `places` (p,) of the sample. Those at the
     positions `first` are preferred. `shape` is the height and width of an image, optionally
     preceded or followed by its number of channels.
     """

@@ -14,8 +14,8 @@ from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
-# Number of proposals decided together, independent of the number of landmarks so that a smaller
-# draw is the start of a larger one.
+# Number of proposals to decide together. It does not depend on the number of landmarks, so a
+# smaller draw is the start of a larger one.
 _PROPOSALS = 512
 
 # Maximum number of points to compute the residual trace from.
@@ -140,10 +140,10 @@ class RPCholesky(Sampler):
 
 
 class PivotDraw:
-    """Draw of `k` pivots in proportion to their residuals, with proposals from older residuals.
+    """Sequential draw of `k` pivots by rejection, with proposals from older residuals.
 
-    The `rows` of the landmarks so far belong to the Cholesky `factor` of their kernel matrix, and
-    `n_proposals` were decided.
+    `rows` holds the landmarks drawn so far, `factor` the Cholesky factor of their kernel matrix,
+    and `n_proposals` the number of proposals decided.
     """
 
     def __init__(self, X: Points, kernel: Kernel, k: int, n_threads: int) -> None:
@@ -165,7 +165,8 @@ class PivotDraw:
         thresholds = np.maximum(rng.random(len(proposed)) * weights, ROUNDING)
         points = take_rows(self._X, proposed).astype(np.float64, copy=False)
         columns = self.factor.columns(points)
-        # Other pivots of the block can only lower a residual, so a residual too small now stays so.
+        # Other pivots of the block can only lower a residual, so one that is too small now remains
+        # too small.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
         n_wanted = self._k - len(self.rows)
         accepted = hopeful[:0]

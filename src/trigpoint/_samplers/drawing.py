@@ -18,7 +18,7 @@ from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.gaussian import REPULSIONS
 from trigpoint._samplers.window import SUM_ROUNDING, DrawnLandmarks, Screen, Window
 
-# Maximum number of proposals drawn at once, and maximum number examined to predict acceptance.
+# Maximum number of proposals to draw at once, and to examine when predicting acceptance.
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
@@ -165,8 +165,8 @@ class Windows:
         self._index, self._m, self._repulsion, self._found = index, m, repulsion, found
         n, n_features = index.points.shape
         self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
-        # A screen needs distance bounds, which matrix products provide, and a repulsion factor that
-        # is known to increase with distance.
+        # Screening needs distance bounds, which matrix products provide, and a repulsion factor
+        # that is known to increase with distance.
         is_screened = index.name != "tree" and repulsion.is_compiled
         self._screen = Screen(index, repulsion) if is_screened else None
         # Log weights of all points, computed when first needed, and the number of entries of

@@ -55,7 +55,7 @@ def make_ensemble(
     if kernel != "linear":
         check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
     # Eigenvectors of equal eigenvalues depend on rounding, and hence on the number of threads. Use
-    # one thread, so that the draw is always the same.
+    # one thread to make the draw reproducible.
     with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)

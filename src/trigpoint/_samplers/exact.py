@@ -28,7 +28,7 @@ class ExactDPP(Sampler):
     O(n^2) memory (except for the linear kernel); use `EfficientDPP` beyond about 10,000 points.
 
     With weights w, L_ij is multiplied by ``sqrt(w_i w_j)``. Since copies of a point exclude each
-    other, rows then have the distribution of sets drawn from w copies of each.
+    other, this is the distribution of sets drawn from w copies of each row.
 
     Parameters
     ----------

@@ -22,13 +22,14 @@ from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_dist
 # Points per bucket of the tree. Testing a box costs as much as testing a few points.
 _BUCKET = 128
 
-# Dimension above which the tree holds projections to `_IMAGE_DIMENSION` dimensions, which are
+# Dimension above which the tree holds projections. They have `_IMAGE_DIMENSION` dimensions and are
 # fitted to `_IMAGE_SAMPLE` points.
 _TREE_MAX_DIMENSION = 64
 _IMAGE_DIMENSION = 32
 _IMAGE_SAMPLE = 256
 
-# Minimum number of coordinates per thread. Less work is done before a thread has started.
+# Minimum number of coordinates per thread. Smaller amounts of work take less time than starting a
+# thread.
 _COORDINATES = 2**22
 
 

@@ -8,7 +8,8 @@ from trigpoint._neighbors.sparse import Points, squares_to_row, stored, take_row
 # Dimension from which a matrix product over all points saves more time than it takes.
 _MIN_PRODUCT_DIMENSION = 16
 
-# Products are abandoned after more than this many ruled out less than half of the points.
+# Stop using products once more than this many of them have each ruled out less than half of the
+# points.
 _MOST_WASTED = 4
 
 
@@ -16,9 +17,9 @@ class NearestLandmark:
     """Squared distances `squares` (n,) from all points to their nearest landmark so far.
 
     Distances are computed from differences, so points that coincide with a landmark get exactly 0.
-    In high dimension, differences take several times as long as a matrix product. A product then
-    first finds the points to which the new landmark may be nearest, which are few if there are many
-    landmarks.
+    In high dimension, where differences take several times as long as a matrix product, a product
+    first finds the points to which the new landmark may be nearest. If there are many landmarks,
+    these are few.
     """
 
     def __init__(self, X: Points) -> None:

@@ -15,8 +15,8 @@ class Uniform(Sampler):
     """Uniform sampling without replacement [1]_.
 
     Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks,
-    sparse regions few or none. With weights, rows are drawn one by one, each in proportion to its
-    weight among the rows that are left: the order in which random copies of rows first appear.
+    sparse regions few or none. With weights, rows are drawn one by one, with probability
+    proportional to the weight among the remaining rows.
 
     Parameters
     ----------

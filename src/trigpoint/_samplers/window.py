@@ -15,7 +15,7 @@ LogFactors = Callable[[np.ndarray], np.ndarray]
 # Tolerance far above the rounding error of a sum of logarithms.
 SUM_ROUNDING = 1e-9
 
-# Number of proposals compared with the landmarks per call, in low and in high dimension. In high
+# Number of proposals to compare with the landmarks per call, in low and in high dimension. In high
 # dimension, proposals are first compared with `_FIRST_COMPARED` landmarks, and only those that may
 # still be accepted are compared with more.
 _COMPARED, _COMPARED_BY_PRODUCTS = 4096, 512
@@ -96,7 +96,7 @@ class DrawnLandmarks:
         return sums
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Return log weights, adding groups of landmarks while acceptance is possible."""
+        """Return log weights, adding groups of landmarks as long as acceptance is possible."""
         from trigpoint._kernels.distances import add_in_order, repelling
 
         sums = np.zeros(len(points))
@@ -224,7 +224,7 @@ class Window:
         return used, np.array(accepted, dtype=np.int64), Neighborhoods.joined(found)
 
     def _decide(self, wanted: int, end: int) -> list[int]:
-        """Accept in order while neighborhoods are known; return the accepted positions."""
+        """Accept proposals in order while their neighborhoods are known; return positions."""
         accepted: list[int] = []
         for i, place in enumerate(self._places.tolist()):
             if self._thresholds[i] > self._log_weights[i]:

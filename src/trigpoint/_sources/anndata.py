@@ -26,7 +26,7 @@ from trigpoint._sources.problems import is_from, naming_errors, require
 # Where scanpy stores principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
 
-# Entries of ``obsm`` with fewer columns are assumed to be embeddings for plots, such as UMAP.
+# Entries of ``obsm`` with fewer columns are assumed to be visualizations, such as UMAP.
 _FEWEST_COLUMNS = 10
 
 

@@ -74,7 +74,7 @@ class ArraySource(Source):
         if numbers is None:
             return self._X if rows is None else self._X[rows]
         if isinstance(rows, np.ndarray):
-            # Read only what is needed, which may be little of a memory map.
+            # Read only the rows needed, which may be a small part of a memory map.
             return self._X[rows[:, None], numbers]
         return self._X[slice(None) if rows is None else rows, numbers]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
+from trigpoint._common.checks import row_numbers
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.base import Source
@@ -20,11 +21,21 @@ from trigpoint._sources.values import Columns, check_shape, point_dtype
 
 SUFFIXES = (".parquet", ".pq")
 
-# Rows per batch. Batches are converted one at a time, so small ones save memory.
+# Number of rows per batch. Batches are converted one at a time, so small batches save memory.
 BATCH_ROWS = 2**16
 
-# Rows read to infer what the columns of a file hold.
+# Number of rows to read when inferring the types of columns.
 _HEAD_ROWS = 1000
+
+_TYPES = pyarrow.types
+_KINDS = {
+    "boolean": (_TYPES.is_boolean,),
+    "number": (_TYPES.is_integer, _TYPES.is_floating),
+    "decimal": (_TYPES.is_decimal,),
+    "date": (_TYPES.is_timestamp, _TYPES.is_date),
+    "text": (_TYPES.is_string, _TYPES.is_large_string, _TYPES.is_string_view),
+    "empty": (_TYPES.is_null,),
+}
 
 # Takes column positions, the rows per batch, and the requested row numbers in ascending order (None
 # for all); yields (number of the first row, record batch).
@@ -148,11 +159,10 @@ class ArrowSource(Source):
             for j, column in enumerate(piece.columns):
                 if column.null_count:
                     place = int(np.flatnonzero(np.asarray(column.is_null()))[0])
-                    row = rows[place] if isinstance(rows, np.ndarray) else rows + place
                     raise ParameterValueError(
                         f"column {self.labels[j]!r} of {self.name} has missing values, the first "
-                        f"in row {row}: pass tp.open_source(X, missing='median') or "
-                        "missing='drop', or choose other columns",
+                        f"in row {row_numbers(rows, place)}: pass tp.open_source(X, "
+                        "missing='median') or missing='drop', or choose other columns",
                         "X",
                     )
                 values[:, j] = column.to_numpy(zero_copy_only=False)
@@ -237,7 +247,12 @@ def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[An
     return first.names, types, {j for j, name in enumerate(first.names) if name in index}
 
 
+def stored_kind(arrow_type: Any) -> str:
+    """Return "boolean", "number", "decimal", "date", "text", "empty" or "other" for a type."""
+    kinds = (kind for kind, tests in _KINDS.items() if any(test(arrow_type) for test in tests))
+    return next(kinds, "other")
+
+
 def holds_numbers(arrow_type: Any) -> bool:
     """Return whether a column of this type can be read as numbers."""
-    known = (pyarrow.types.is_floating, pyarrow.types.is_integer, pyarrow.types.is_boolean)
-    return any(is_kind(arrow_type) for is_kind in known)
+    return stored_kind(arrow_type) in ("boolean", "number")

@@ -102,8 +102,8 @@ def _move(partial: Path, target: Path, replace: bool) -> None:
 
 
 def _umask() -> int:
-    # The umask can only be read by setting it. Files that other threads create meanwhile are
-    # private.
+    # The umask can only be read by setting it. Use a strict one, so that files created by other
+    # threads in the meantime are private.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -49,9 +49,9 @@ class Source(ABC):
            [4., 5.]])
     """
 
-    # A subclass implements `_pieces`. A piece is whatever is read at once: `_cut` selects some of
-    # its rows, and `_values` turns the selection into an array, dense or sparse, of any numeric
-    # type and memory order. This class converts and checks the values.
+    # Subclasses implement `_pieces`, which yields whatever the format reads at once. `_cut` selects
+    # rows of a piece, and `_values` converts the selection to a dense or sparse array of any
+    # numeric type and memory order. This class converts and checks the values.
 
     path: Path | None = None  # The file or folder that is read.
     representation: str | None = None  # "X", or the entry of an AnnData object that is read.
@@ -100,17 +100,17 @@ class Source(ABC):
 
     @property
     def usable(self) -> int | np.ndarray:
-        """Number of rows or, if some have no coordinates, the numbers of the other rows."""
+        """Number of rows or, if some rows have no coordinates, the numbers of all other rows."""
         return self.n
 
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the numbers of at most `size` random rows, not sorted, that can be fitted."""
+        """Return the unsorted numbers of up to `size` random rows that can be fitted."""
         usable = self.usable
         count = usable if isinstance(usable, int) else len(usable)
         return rng.choice(usable, min(size, count), replace=False)
 
     def under(self, space: Any) -> "Source":
-        """Return this source as a space takes it, and describe the columns to the space."""
+        """Return this source in the form that a space takes, and describe its columns to it."""
         if self.columns.holds not in space.takes:
             remedy = "choose metric='jaccard' or 'hamming', or unpack them with np.unpackbits"
             if self.columns.holds == "objects":
@@ -125,7 +125,7 @@ class Source(ABC):
         return read
 
     def choosing(self, numbers: np.ndarray) -> "Source":
-        """Return this source, reading only the columns with some ascending numbers."""
+        """Return this source restricted to some columns, given by their ascending numbers."""
         found = copy(self)
         found.columns = replace(self.columns, chosen=tuple(numbers.tolist()))
         return found
@@ -138,21 +138,21 @@ class Source(ABC):
         return None
 
     def octets(self) -> np.ndarray | None:
-        """Return all points if they are an array of 8-bit integers, otherwise None."""
+        """Return all points if they are stored as an array of 8-bit integers, otherwise None."""
         return None
 
     def pooled(self, space: Any, rows: np.ndarray | None) -> tuple[Points, Any]:
         """Fit a space on the given rows, or all if None, and return them, mapped by it.
 
-        Rows are ascending; those of a weight may be repeated. The second value is what
-        `Space.exact` returns for the rows.
+        Row numbers are ascending, and may be repeated if rows have weights. The second value is the
+        result of `Space.exact` for the rows.
         """
         space.pool_rows = rows
         if rows is None or self.weights is None:
             raw = self.take(rows)
             found: Points = space.fit(raw)(raw, 0 if rows is None else rows)
         else:
-            # Readers of files expect each row once, and a map may be expensive.
+            # Readers of files expect distinct rows, and mapping a row twice may be expensive.
             distinct, places = np.unique(rows, return_inverse=True)
             taken = self.take(distinct)
             raw = taken[places]
@@ -188,7 +188,7 @@ class Source(ABC):
             yield first, checked(self._values(piece, first), self.columns, self.name, first)
 
     def matching(self, columns: Columns) -> "Source":
-        """Return this source with the precision and sparseness of fitted columns."""
+        """Return this source with the precision and sparsity of fitted columns."""
         own = self.columns
         if own.count != columns.count:
             raise ParameterValueError(
@@ -273,7 +273,7 @@ class Source(ABC):
             yield from thread_map(apply, self._parts(model.step), n_threads)
 
     def _parts(self, step: int) -> Iterator[tuple[int, Any]]:
-        """Yield pieces of at most `step` rows."""
+        """Split pieces into parts of at most `step` rows."""
         for first, piece in self._walk():
             for part in row_blocks(_length(piece), step):
                 yield first + part.start, self._cut(piece, part)
@@ -333,7 +333,7 @@ class Source(ABC):
         return piece[part]
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
-        """Return the values of a piece.
+        """Convert a piece, or a selection of its rows, to an array.
 
         `rows` is the number of its first row, or an array with the numbers of all its rows.
         """

@@ -13,7 +13,7 @@ from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_member, refuse_key
 from trigpoint._sources.values import described, stays_sparse
 
-# Chunks up to this many bytes are read whole; larger ones are read and decoded several times.
+# Chunks of up to this many bytes are read whole; larger ones are read and decoded several times.
 _BAND_BYTES = 256 * 2**20
 
 

@@ -46,7 +46,7 @@ class _Partition:
     """Position and declared size of a partition."""
 
     number: int
-    first: int  # Its first row.
+    first: int  # Number of its first row.
     n: int  # Its declared number of rows.
     columns: Columns
 

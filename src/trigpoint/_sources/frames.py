@@ -36,9 +36,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame", *more: str) -
     check_shape(frame.shape, name)
     if columns is not None:
         frame = frame.iloc[:, choose_columns(columns, len(shown), shown, name)]
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ParameterValueError(f"{name} has several columns named {twice!r}: rename them", "X")
+    refuse_repeated_names(frame, name)
     dtypes = [_number_type(frame.iloc[:, j]) for j in range(frame.shape[1])]
     refused = [
         f"column {str(label)!r} of type {kind}"
@@ -51,6 +49,13 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame", *more: str) -
     values = frame.to_numpy(dtype=np.result_type(*known), na_value=np.nan)
     has_names = all(isinstance(label, str) for label in frame.columns)
     return ArraySource(values, name, None, list(frame.columns) if has_names else None)
+
+
+def refuse_repeated_names(frame: Any, name: str = "DataFrame") -> None:
+    """Reject a pandas data frame in which several columns have the same name."""
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ParameterValueError(f"{name} has several columns named {twice!r}: rename them", "X")
 
 
 def arrow_source(frame: Any, chosen: Any) -> Any:

@@ -1,9 +1,9 @@
 """Tables with numbers, categories, booleans, dates and missing values.
 
-A column that is not numeric is read as numbers: a category as the position of its level, a boolean
-as 0 or 1, and a date as days since 1970. `Columns.kinds` describes what the numbers mean. Levels,
-medians and scales are found in a pass over all rows when they are first needed. A model stores
-them, so that other tables are read with the levels of the fitted one.
+Columns that are not numeric are converted to numbers: categories to the positions of their levels,
+booleans to 0 or 1, and dates to days since 1970. `Columns.kinds` describes what the numbers mean.
+Levels, medians and scales are computed in one pass over all rows when they are first needed. A
+model stores them, so that other tables are encoded like the fitted one.
 """
 
 from collections import Counter
@@ -22,17 +22,17 @@ from trigpoint._common.labels import natural_order
 from trigpoint._common.records import ColumnKind
 from trigpoint._common.words import counted
 from trigpoint._numerics.robust import center_and_scale
-from trigpoint._sources.arrow import ArrowSource
+from trigpoint._sources.arrow import ArrowSource, stored_kind
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.values import Columns
 
-# A column of text is a category if it has at most this many distinct values, and unless most values
-# are different and there are more than a few.
+# A text column is categorical if it has at most this many distinct values, except if it has more
+# than a few and most of them are unique.
 MOST_LEVELS, _FEW_LEVELS = 100, 10
 
-# Medians and scales are computed from all rows or, above this number, from every second, fourth,
-# ... row.
+# Maximum number of rows from which medians and scales are computed. Larger tables are sampled at
+# every second, fourth, ... row.
 _MEASURED_ROWS = 2**18
 
 # Maximum number of levels that a description lists.
@@ -46,16 +46,16 @@ _MICROSECONDS_PER_DAY = 86_400e6
 
 @dataclass(frozen=True)
 class Summary:
-    """What one pass over all rows of a table found."""
+    """Summary of all rows of a table, from a single pass."""
 
     n: int  # Number of rows.
     kinds: tuple[ColumnKind, ...]
-    left_out: dict[str, str]  # Columns that are not used, and why.
-    gaps: np.ndarray  # Ascending numbers of the rows with missing values in the columns used.
+    left_out: dict[str, str]  # Columns that are not used, with the reasons.
+    gaps: np.ndarray  # Ascending numbers of the rows with missing values in the used columns.
 
     @property
     def is_mixed(self) -> bool:
-        """Whether there are missing values, or columns of several kinds or other than numbers."""
+        """Whether there are missing values, categories, dates, or columns of several kinds."""
         several = len({kind.kind for kind in self.kinds}) > 1
         return several or any(kind.gaps or kind.kind in ("category", "date") for kind in self.kinds)
 
@@ -110,7 +110,7 @@ class TableSource(Source):
 
     @cached_property
     def _complete(self) -> np.ndarray:
-        """Numbers of the rows without missing values in the columns used."""
+        """Numbers of the rows without missing values in the columns that are used."""
         found = []
         for first, block in self.blocks():
             found.append(first + np.flatnonzero(~np.isnan(np.asarray(block)).any(axis=1)))
@@ -127,7 +127,7 @@ class TableSource(Source):
     def matching(self, columns: Columns) -> Source:
         """Return this source with the kinds and levels of fitted columns, found by name."""
         if columns.kinds is None:
-            # The model was fitted to numbers alone.
+            # The model was fitted to numeric columns only.
             numbers = super().matching(columns)
             own = self.columns
             numbers.columns = replace(columns, kinds=own.kinds, missing=own.missing)
@@ -210,7 +210,7 @@ def _encoded(column: Any, kind: ColumnKind, source: str) -> np.ndarray:
             codes[np.asarray(text.is_null())] = np.nan
             return np.asarray(codes, dtype=np.float64)
         if kind.kind == "date":
-            if not _is_date(column.type):
+            if stored_kind(column.type) != "date":
                 column = _plain(column).cast(pyarrow.timestamp("us"))
             moments = column.cast(pyarrow.timestamp("us", getattr(column.type, "tz", None)))
             days = moments.cast(pyarrow.int64()).cast(pyarrow.float64(), safe=False)
@@ -235,16 +235,12 @@ def _as_text(column: Any) -> Any:
     return column.cast(pyarrow.string())
 
 
-def _is_date(kind: Any) -> bool:
-    return bool(pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind))
-
-
 @dataclass
 class _Seen:
-    """What was seen of a column so far."""
+    """Running summary of a column."""
 
     name: str
-    kind: str = ""  # As in `ColumnKind`; "other" for values that are not compared.
+    kind: str = ""  # As in `ColumnKind`, or "other" for values that are not compared.
     gaps: int = 0
     levels: Counter[str] = field(default_factory=Counter)
     values: list[np.ndarray] = field(default_factory=list)  # Some of the numbers.
@@ -268,7 +264,7 @@ class _Seen:
         return np.asarray(gone)
 
     def result(self, n: int) -> ColumnKind | str:
-        """Return what is known about the column, or why it is left out."""
+        """Return the summary of the column, or the reason why it is left out."""
         n_levels, present = len(self.levels), n - self.gaps
         if self.kind == "empty" or not present:
             return "no values"
@@ -289,20 +285,15 @@ class _Seen:
 
 
 def _kind_of(column: Any) -> str:
-    kind, types = column.type, pyarrow.types
+    kind = column.type
     if column.null_count == len(column):
         return "empty" if len(column) else ""
-    if types.is_dictionary(kind):
+    if pyarrow.types.is_dictionary(kind):
         kind = kind.value_type
-        return "category" if not types.is_nested(kind) else "other"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if _is_date(kind):
-        return "date"
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-        return "other"
+        return "category" if not pyarrow.types.is_nested(kind) else "other"
+    found = stored_kind(kind)
+    if found != "text":
+        return "number" if found == "decimal" else found
     try:
         _plain(column).cast(pyarrow.timestamp("us"))
     except pyarrow.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""Lists of texts, time series or any other objects, between which a function is the distance."""
+"""Lists of texts, time series or other objects that a user-defined function compares."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -16,6 +16,7 @@ from trigpoint._common.weights import check_length, check_weights
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, refuse_key, split_place
+from trigpoint._sources.frames import refuse_repeated_names
 from trigpoint._sources.objects import ObjectSource, is_list
 from trigpoint._sources.problems import check_is_file, is_from
 from trigpoint._sources.values import Columns
@@ -90,7 +91,7 @@ def open_source(
         What to do about missing values of a table (a DataFrame, Arrow table, Parquet or text file).
         "median" replaces them by the median of the column, and ``metric="table"`` also compares
         which values were missing; "drop" leaves out their rows, whose coordinates are NaN. A model
-        treats the missing values of other tables alike. ``None`` raises an error.
+        treats missing values in other tables the same way. ``None`` raises an error.
     bits : int or None, default=None
         Number of bits of each row, if each byte of an array of type uint8 holds eight of them, as
         from ``np.packbits(X, axis=1)``. The metrics ``"jaccard"`` and ``"hamming"`` take packed
@@ -138,7 +139,7 @@ def open_table(
         source: Any = Format("frames").load().arrow_source(X, columns)
     else:
         source = _opened(X, key, columns)
-    # pyarrow takes a moment to import, and arrays do not need it.
+    # Importing pyarrow takes a moment, and arrays do not need it.
     if hasattr(source, "check_numbers"):
         from trigpoint._sources.mixed import TableSource
 
@@ -176,7 +177,7 @@ def _opened(X: Any, key: str | None, columns: Any) -> Source:
 
 
 def opened(X: Any, space: Any) -> Source:
-    """Open `X` as a space takes it: a table, a list of objects, or points."""
+    """Open `X` in the form that a space takes: a table, a list of objects, or points."""
     if "objects" in space.takes and is_list(X):
         return ObjectSource(X).under(space)
     return (open_table if space.takes_gaps else open_source)(X).under(space)
@@ -199,7 +200,7 @@ def _packed(source: Source, bits: int) -> Source:
 def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Source:
     """Open `X` for an estimator or sampler, as `open_source` does.
 
-    A list is a list of objects if the space takes these. `fit` passes ``reset=True``, which sets
+    A list is read as objects if the space takes objects. `fit` passes ``reset=True``, which sets
     `n_features_in_` and `feature_names_in_`.
     """
     if space is not None and "objects" in space.takes and is_list(X):
@@ -228,7 +229,9 @@ def validated(estimator: Any, X: Any, *, reset: bool, space: Any = None) -> Sour
             if not isinstance(X, Source):
                 _warn_of_left_out(source)
     else:
-        if not (is_frame and hasattr(X, "columns")):
+        if is_frame and hasattr(X, "columns"):
+            refuse_repeated_names(X)
+        else:
             refuse_non_numbers(X)
         checked = validate_data(
             estimator,
@@ -264,7 +267,7 @@ def weighted(source: Source, sample_weight: Any, y: Any = None) -> Source:
 
 
 def _warn_of_left_out(source: Any) -> None:
-    """Name the columns of a table that are not compared."""
+    """Warn about the columns of a table that are not compared."""
     left_out = source.summary.left_out if hasattr(source, "summary") else {}
     if left_out:
         reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())

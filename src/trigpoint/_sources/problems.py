@@ -10,9 +10,9 @@ import numpy as np
 
 from trigpoint._common.errors import DamagedFileError, ParameterError, ParameterValueError
 
-# Fewest rows of a distance matrix that is recognized, number of its rows that are compared, and
-# largest relative difference between two distances that are the same but for rounding.
+# Smaller matrices are not tested for being distance matrices. Only this many rows are compared.
 _FEWEST_ROWS, _COMPARED = 20, 50
+# Relative difference between two distances that rounding may cause.
 _ROUNDING = 1e-6
 
 
@@ -50,6 +50,8 @@ def naming_errors(name: str, kind: str) -> Iterator[None]:
         reason = str(error) or type(error).__name__
         # NumPy's message suggests allowing pickles, which can run code.
         reason = "it holds objects" if "pickle" in reason else reason
+        if kind == "text" and "columns, got" in reason:
+            reason += "; give every line as many values, and remove lines above the table"
         raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error
 
 

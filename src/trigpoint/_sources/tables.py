@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources.anndata import read_obs
-from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parquet_table
+from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, parquet_table, stored_kind
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import NUMBERING, choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
@@ -62,22 +62,16 @@ def table_columns(path: Path) -> list[TableColumn]:
 
 
 def _kind(column: Any, name: str) -> str:
-    kind, types = column.type, pyarrow.types
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind) and _COUNTER.fullmatch(name) and not column.null_count:
+    kind = stored_kind(column.type)
+    if pyarrow.types.is_integer(column.type) and _COUNTER.fullmatch(name) and not column.null_count:
         numbers = column.to_numpy(zero_copy_only=False)
         steps = np.diff(np.sort(numbers) if name.lower() in NUMBERING else numbers)
         # Consecutive numbers, or unique identifiers in any order.
         if len(numbers) and (steps > 0 if name.lower() in NUMBERING else steps == 1).all():
             return "row label"
-    if holds_numbers(kind):
-        return "number"
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return "date"
-    held = kind.value_type if types.is_dictionary(kind) else kind
-    texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
-    return "text" if any(is_kind(held) for is_kind in texts) else "other"
+    if pyarrow.types.is_dictionary(column.type) and stored_kind(column.type.value_type) == "text":
+        return "text"
+    return {"empty": "text", "decimal": "other"}.get(kind, kind)
 
 
 def read_values(place: str) -> np.ndarray:
@@ -118,7 +112,7 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
 
 
 def read_column(path: Path, key: str) -> tuple[str, Any]:
-    """Read a column of a table, by its name or, without a header, number; return its name also."""
+    """Read a column by name or, without a header, by number; return its name and values."""
     table = _opened(path)
     names = list(table.names or map(str, range(table.head().num_columns)))
     number = names.index(choose_name(key, names, "column", f"{path}::"))

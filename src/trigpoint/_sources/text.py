@@ -33,7 +33,8 @@ MISSING = [
 ]
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
-# Bytes and rows read to determine the layout, and bytes parsed at once.
+# Number of bytes and rows to read when determining the layout, and number of bytes to parse at
+# once.
 _HEAD_BYTES, _ROWS_SEEN, _BLOCK_BYTES = 2**20, 100, 2**22
 
 
@@ -192,7 +193,7 @@ def is_number(field: str, decimal: str = ".") -> bool:
         float(field)
     except ValueError:
         return False
-    # Python also accepts 1_000, which is a name in a file, and non-ASCII digits.
+    # Python would also accept non-ASCII digits, and underscores as in 1_000.
     return "_" not in field and field.isascii()
 
 

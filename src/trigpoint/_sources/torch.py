@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, row_numbers
 from trigpoint._common.device import device_memory, is_tensor, resolve_device, to_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
@@ -145,8 +145,8 @@ class TorchSource(Source):
         extremes[:, 0] = torch.stack(block.aminmax()).cpu().numpy()
         if not np.isfinite(extremes).all():
             bad = int((~block.isfinite()).any(dim=1).nonzero()[0, 0])
-            number = int(rows[bad]) if isinstance(rows, np.ndarray) else rows + bad
-            refuse_non_finite(block[bad : bad + 1].cpu().numpy(), "X", None, number)
+            first_bad = block[bad : bad + 1].cpu().numpy()
+            refuse_non_finite(first_bad, "X", None, int(row_numbers(rows, bad)))
         check_magnitude(extremes, may_be_tiny=True)
         return block
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import ColumnKind
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
@@ -27,12 +27,12 @@ class Columns:
     count: int
     dtype: np.dtype  # float32 or float64.
     sparse: bool = False  # Whether blocks are CSR arrays.
-    # For tables with columns of any kind, what the numbers mean, and what happens to missing
+    # For tables with columns of any kind, the meaning of the numbers, and the treatment of missing
     # values: "error", "median", "drop", or "mark" if the space replaces them.
     kinds: tuple[ColumnKind, ...] | None = None
     missing: str = "error"
-    # What blocks hold: "numbers", "bits" (packed in uint8; `count` is the number of bits) or
-    # "objects" (1-D arrays of any objects; `count` is 1).
+    # Content of blocks: "numbers", "bits" (packed in uint8; `count` is the number of bits) or
+    # "objects" (1-D arrays of objects; `count` is 1).
     holds: str = "numbers"
     chosen: tuple[int, ...] | None = None  # Numbers of the columns that blocks hold, if not all.
 
@@ -114,10 +114,10 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
                 "X",
             )
         return np.ascontiguousarray(values)
-    names = columns.names
+    names: Sequence[Any] | None = columns.names
     if columns.chosen is not None:
         values = narrowed(values, columns)
-        names = tuple(str(number if names is None else names[number]) for number in columns.chosen)
+        names = columns.chosen if names is None else [names[number] for number in columns.chosen]
     # Values may overflow if they are float64 but the model was fitted on float32.
     block: Any
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,12 +129,15 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             block = np.ascontiguousarray(dense, dtype=columns.dtype)
             # The sum of finite values is nearly always finite, and needs no temporary array.
             finite = np.isfinite(block.sum())
-    if not finite and columns.missing in ("drop", "mark"):
+    may_be_missing = columns.missing in ("drop", "mark")
+    if not finite and may_be_missing:
         finite = not np.isinf(block).any()
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
-            numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
-            refuse_non_finite(as_dense(block[part]), name, names, numbers)
+            some = as_dense(block[part])
+            if may_be_missing:
+                some = np.where(np.isnan(some), 0.0, some)
+            refuse_non_finite(some, name, names, row_numbers(rows, part))
     if block.shape[0]:
         # All points of a single block may be near the origin.
         check_magnitude(block, name, may_be_tiny=True, rows=rows)
@@ -161,7 +164,7 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     """Apply a model to a block; return coordinates in the fitted precision, and the far count."""
     if model.columns.missing == "drop" and (gone := np.isnan(as_dense(block)).any(axis=1)).any():
-        # These rows stay in the result, without coordinates, so that row numbers remain those of X.
+        # Keep these rows in the result, without coordinates, so that row numbers still refer to X.
         result = np.full((len(block), model.n_components), np.nan, dtype=model.columns.dtype)
         rows = np.flatnonzero(~gone)
         result[rows], n_far = applied(model, block[rows], first) if len(rows) else (0.0, 0)

@@ -11,7 +11,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points, read_only, take_rows
 from trigpoint._spaces.space import Space
 
-# Relative differences that rounding alone may cause.
+# Maximum relative difference that rounding may cause.
 _ROUNDING = 1e-3
 
 
@@ -35,7 +35,7 @@ class UserSpace(Space):
 
     def fit(self, rows: Points) -> Self:
         self.given.fit(read_only(rows))
-        # Map a row alone and together with another to check that rows are mapped independently.
+        # Map a row alone and together with another, to check that rows are mapped independently.
         if rows.shape[0] > 1:
             alone, among = (
                 take_rows(self._map(rows[:count], 0), np.array([0])) for count in (1, 2)

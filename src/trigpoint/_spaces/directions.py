@@ -1,4 +1,4 @@
-"""Distances between directions: rows scaled to unit length, as they are or transformed first."""
+"""Distances between directions. Rows are scaled to unit length, some after a transformation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from trigpoint._common.checks import refuse_zero_rows
+from trigpoint._common.checks import refuse_zero_rows, row_numbers
 from trigpoint._neighbors.sparse import Points, dense_blocks
-from trigpoint._spaces.space import Space, numbered, refuse_values
+from trigpoint._spaces.space import Space, refuse_values
 
 
 class Cosine(Space):
@@ -17,7 +17,7 @@ class Cosine(Space):
     name = "cosine"
     takes_sparse = True
 
-    _zero_rows = "only zeros"  # What rows without a direction hold.
+    _zero_rows = "only zeros"  # Description, for messages, of rows without a direction.
 
     def _map(self, block: Points, rows: Any) -> Points:
         from trigpoint._kernels.sparse_loops import scale_to_unit
@@ -29,7 +29,7 @@ class Cosine(Space):
             values, starts = block.reshape(-1), np.arange(len(block) + 1) * block.shape[1]
         units = np.empty_like(values, subok=False)
         zero = scale_to_unit(values, starts, units)
-        refuse_zero_rows(numbered(rows, zero), "X", self.name, self._zero_rows)
+        refuse_zero_rows(row_numbers(rows, zero), "X", self.name, self._zero_rows)
         if issparse(block):
             return csr_array((units, block.indices, block.indptr), shape=block.shape)
         return units.reshape(block.shape)
@@ -60,7 +60,7 @@ class Correlation(Cosine):
 
 
 class Hellinger(Cosine):
-    """Square roots of shares, for rows of counts or of a composition.
+    """Square roots of shares, for rows of counts or compositions.
 
     Rows are divided by their sums; the Hellinger distance is the Euclidean distance between the
     square roots, divided by the root of 2.
@@ -73,10 +73,9 @@ class Hellinger(Cosine):
         if (values < 0).any():
             for part in dense_blocks(block) if issparse(block) else [slice(0, len(block))]:
                 some = block[part].toarray() if issparse(block) else block
-                numbers = rows[part] if np.ndim(rows) else rows + part.start
                 remedy = "metric='hellinger' takes counts or shares: remove negative values"
-                refuse_values(some < 0, some, numbers, remedy)
-        # The root of the sum of a row is the length of its square roots.
+                refuse_values(some < 0, some, row_numbers(rows, part), remedy)
+        # The square roots of a row have a norm equal to the square root of its sum.
         if issparse(block):
             roots = csr_array((np.sqrt(values), block.indices, block.indptr), shape=block.shape)
             return super()._map(roots, rows)

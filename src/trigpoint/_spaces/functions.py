@@ -1,4 +1,4 @@
-"""Distances that are functions of the user, between numbers, texts or any other objects."""
+"""User-defined distance functions between rows of numbers, texts or any other objects."""
 
 import logging
 import time
@@ -6,24 +6,24 @@ from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._common.checks import row_numbers
+from trigpoint._common.errors import DamagedFileError, ParameterTypeError, ParameterValueError
 from trigpoint._common.words import duration
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace
-from trigpoint._spaces.space import numbered
 
 logger = logging.getLogger(__name__)
 
-# Number of evaluations that are timed before the others.
+# Number of evaluations to time before estimating the total duration.
 _TIMED = 100
 
 
 class FunctionSpace(ReferenceSpace):
     """Space of a function that returns the distance between two rows, or between two blocks.
 
-    The function is called with two rows or objects. With the attribute ``takes_blocks = True``, it
-    is called with a block of b rows and one of m, and returns an array (b, m). It is called from a
-    single thread, and must be symmetric. A model file stores its name and the references.
+    The function is called with two rows or objects. If it has the attribute ``takes_blocks =
+    True``, it is called with two blocks, of b and m rows, and returns an array (b, m). It is called
+    from a single thread, and must be symmetric. A model file stores its name and the references.
     """
 
     is_given = True
@@ -48,7 +48,7 @@ class FunctionSpace(ReferenceSpace):
         n = rows.shape[0]
         n_queries, some = (min(count, n) for count in self.measured)
         m = min(self.most_references, n)
-        # An upper limit: fewer references may be enough.
+        # This is an upper bound, since fewer references may be enough.
         self._expected = m * m + (m // 2) ** 2 + n * m + n_queries * some
         self._done, self._seconds = 0, 0.0
         super().fit(rows)
@@ -79,7 +79,7 @@ class FunctionSpace(ReferenceSpace):
                 row = block[first]
                 found[first] = [self.given(row, other) for other in others]
             if not (found[part] >= 0).all():
-                self._refuse(found[part], numbered(rows, np.arange(len(block)))[part])
+                self._refuse(found[part], row_numbers(rows, np.arange(len(block)))[part])
             self._count(found[part].size, time.perf_counter() - start)
         return found
 
@@ -104,7 +104,7 @@ class FunctionSpace(ReferenceSpace):
         )
 
     def _count(self, evaluations: int, seconds: float) -> None:
-        """Report progress; after the first evaluations, log how many there are and how long."""
+        """Report progress; after the first evaluations, log the expected number and duration."""
         before, self._done = self._done, self._done + evaluations
         self._seconds += seconds
         if before < _TIMED <= self._done < self._expected:
@@ -128,14 +128,14 @@ class FunctionSpace(ReferenceSpace):
         return unpacked_objects(arrays)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The callback may refer to what cannot be pickled.
+        # The callback may hold references to objects that cannot be pickled.
         return {name: value for name, value in vars(self).items() if name != "report"} | {
             "_fitted": None
         }
 
 
 def object_array(items: Any) -> np.ndarray:
-    """Return a 1-D array of objects, whatever they are."""
+    """Return a 1-D array of objects, even if they are sequences."""
     found = np.empty(len(items), dtype=object)
     for place, item in enumerate(items):
         found[place] = item
@@ -154,10 +154,11 @@ def packed_objects(objects: list[Any], name: str) -> dict[str, np.ndarray]:
     kinds = {(item.ndim, item.dtype) for item in values}
     if len(values) < len(objects) or len(kinds) > 1:
         kind = next((type(i).__name__ for i in objects if not isinstance(i, (str, np.ndarray))), "")
-        raise TypeError(
+        raise ParameterTypeError(
             f"metric={name} has references of type {kind or 'array, of different types'}, and a "
             "model file holds only texts and arrays of numbers: pickle the estimator, or fit it on "
-            "texts or arrays"
+            "texts or arrays",
+            "metric",
         )
     shapes = np.array([item.shape for item in values], dtype=np.int64)
     return {"values": np.concatenate([item.ravel() for item in values]), "shapes": shapes}

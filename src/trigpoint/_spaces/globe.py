@@ -13,7 +13,7 @@ _DEGREES += "longitude (-180 to 360) in column 1: correct that value, or swap th
 
 
 class Haversine(Space):
-    """Unit vectors, for rows of a latitude and a longitude in degrees.
+    """Unit vectors, for rows of latitude and longitude in degrees.
 
     The Euclidean distance between unit vectors is the length of the chord, which increases with
     the great-circle distance: a chord of length c is an angle of ``2 arcsin(c / 2)``.

@@ -11,19 +11,19 @@ from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.robust import center_and_scale
 from trigpoint._spaces.space import Space
 
-# Distance between rows that differ in one category or boolean: the root mean square difference of a
-# number, which is scaled to a standard deviation of 1.
+# Distance between rows that differ in one category or boolean. It equals the root mean square
+# difference in a numeric column, which is scaled to unit standard deviation.
 _MISMATCH = np.sqrt(2)
 
 _DAYS_PER_YEAR = 365.2425
 
 
 class Table(Space):
-    """Columns of any kind, each with the same influence, as in Gower's similarity.
+    """Columns of any kind with equal influence, as in Gower's similarity.
 
-    Numbers and dates are divided by the winsorized standard deviation, that is, after values beyond
-    the 5 % and 95 % quantiles are replaced by these. Rows that differ in a category or
-    a boolean are as far apart in it as two rows typically are in a number. A missing value is
+    Numbers and dates are divided by their winsorized standard deviation, for which values beyond
+    the 5 % and 95 % quantiles are replaced by these quantiles. Rows that differ in a category or a
+    boolean are as far apart in it as two rows typically are in a number. A missing value is
     replaced by the median and, if the column had missing values when the space was fitted, as far
     from other values as a different category. A category that was not seen in `fit` is equally far
     from all others.
@@ -125,5 +125,5 @@ def _numbers(centers: np.ndarray, scales: np.ndarray) -> tuple[ColumnKind, ...]:
 
 
 def _n_values(kind: ColumnKind) -> int:
-    """Return the number of Euclidean columns of a column, without its mark."""
+    """Return the number of Euclidean columns that hold the values of a column."""
     return len(kind.levels) if kind.kind == "category" else 1

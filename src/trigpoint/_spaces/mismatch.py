@@ -1,4 +1,4 @@
-"""Distances that count the columns in which two rows differ, also for packed bits."""
+"""Distances that count the columns in which two rows differ, including packed bits."""
 
 from functools import partial
 from typing import Any, Self
@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.checks import row_numbers
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._spaces.references import ReferenceSpace
@@ -13,16 +14,16 @@ from trigpoint._spaces.space import PairDistances, Space, refuse_values
 
 _WORD_BYTES = 8
 
-# Most distinct values of a column. Columns of measurements have more, and hardly any are equal.
+# Maximum number of distinct values in a column. Measurements have more, and hardly any are equal.
 _MOST_LEVELS = 256
 
 
 class Hamming(Space):
-    """Indicators of the values of each column; the squared distance is the share that differs.
+    """Indicators of the values of each column.
 
-    A column of zeros and ones stays one column, and so does any other with two values. Values that
-    do not occur in the pool are equally far from all values of their column. Packed bits become
-    columns of float32.
+    The squared distance is the share of columns that differ. Columns with two values, such as
+    zeros and ones, stay single columns. Values that do not occur in the pool are equidistant from
+    all values of their column. Packed bits become columns of float32.
     """
 
     name = "hamming"
@@ -44,7 +45,7 @@ class Hamming(Space):
         for number, column in enumerate(np.ascontiguousarray(rows.T)):
             levels = np.unique(column)
             if np.isin(levels, (0, 1)).all():
-                # A column of zeros alone may have ones elsewhere.
+                # If a column has only zeros in the pool, other rows may still have ones.
                 levels = np.array([0.0, 1.0])
             if len(levels) > _MOST_LEVELS:
                 raise ParameterValueError(
@@ -75,7 +76,8 @@ class Hamming(Space):
                 found[done : done + len(levels)] = np.sqrt(0.5) * is_one_of
                 done += len(levels)
                 continue
-            # The second of two values is at 1; unknown values are halfway, or at 1 if there is one.
+            # The second of two values is at 1. Unknown values are halfway, or at 1 if only one
+            # value is known.
             unknown = 1 / len(levels)
             found[done] = np.where(is_one_of[0], 0, np.where(is_one_of[-1], 1, unknown))
             done += 1
@@ -104,7 +106,7 @@ class Hamming(Space):
 
 
 class Jaccard(ReferenceSpace):
-    """Share of the columns with a one in either row that hold a one in only one of the two.
+    """Among the columns with a one in either row, the share with a one in only one of them.
 
     This is one minus the Tanimoto similarity, a positive definite kernel.
 
@@ -131,8 +133,7 @@ class Jaccard(ReferenceSpace):
         if isinstance(block, csr_array):
             parts = []
             for part in dense_blocks(block):
-                numbers = rows[part] if np.ndim(rows) else rows + part.start
-                parts.append(self._packed(block[part].toarray(), numbers))
+                parts.append(self._packed(block[part].toarray(), row_numbers(rows, part)))
             return np.concatenate(parts)
         return self._packed(block, rows)
 

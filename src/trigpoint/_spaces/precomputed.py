@@ -1,19 +1,20 @@
-"""Distances that are given: a full matrix, or the distances to references."""
+"""Precomputed distances: a full matrix, or the distances to references."""
 
 from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.checks import row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._spaces.references import ReferenceSpace, check_distances
 
-# Matrices of up to this many rows are checked as a whole, and larger ones in a sample of rows.
+# Larger matrices are checked in a sample of this many rows.
 _CHECKED = 2048
 
 
 class Precomputed(ReferenceSpace):
-    """Given distances between all rows, or from each row to references among the rows.
+    """Precomputed distances between all rows, or from each row to reference rows.
 
     Only the columns of the references are read. `transform` takes the distances of new rows to the
     rows, or references, that were fitted.
@@ -22,6 +23,13 @@ class Precomputed(ReferenceSpace):
     name = "precomputed"
 
     def reading(self, source: Any) -> Any:
+        if source.columns.sparse:
+            raise ParameterValueError(
+                f"{source.name} is sparse, and metric='precomputed' needs all distances: pass an "
+                "array; for a graph of neighbors, distances along it are "
+                "scipy.sparse.csgraph.shortest_path(X, directed=False)",
+                "metric",
+            )
         n, count = source.shape
         order = np.random.default_rng(0).permutation(count)
         numbers = np.arange(n) if n == count else _reference_rows(source)
@@ -42,24 +50,23 @@ class Precomputed(ReferenceSpace):
             known = source.choosing(some).take(some[own])
             sample = read.take(some)
         else:
-            # Nothing else is known than the distances to the references.
+            # Only the distances to the references are known.
             own = np.arange(0, len(chosen), max(1, len(chosen) // n_queries))
             known, sample = between[own], between
         self.fit_map(between, sample.astype(np.float64), known.astype(np.float64), own)
         return read
 
     def fit(self, rows: Points) -> Self:
-        """Do nothing, since `reading` has fitted the map."""
+        """Do nothing, since `reading` has already fitted the map."""
         return self
 
     def distances(self, block: Any, others: Any, rows: Any = 0) -> np.ndarray:
         found = np.asarray(block, dtype=np.float64)
         if (found < 0).any():
             row, column = np.argwhere(found < 0)[0]
-            number = rows[row] if np.ndim(rows) else rows + row
             raise ParameterValueError(
-                f"X has the negative distance {found[row, column]:g} in row {number}, from row "
-                f"{others[column]}: distances are at least 0",
+                f"X has the negative distance {found[row, column]:g} in row "
+                f"{row_numbers(rows, row)}, from row {others[column]}: distances are at least 0",
                 "X",
             )
         return found

@@ -1,4 +1,4 @@
-"""Distances of any kind, by the distances to a few reference rows.
+"""Any kind of distance, through the distances to a few reference rows.
 
 Landmark multidimensional scaling finds Euclidean coordinates of the references, and places any
 other row by its distances to them. For distances that follow from a positive definite kernel, the
@@ -24,8 +24,8 @@ from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._spaces.space import PairDistances, Space
 
-# Number of references to begin with. It is doubled, up to the limit of the metric, until a quarter
-# of their coordinates have this share of the variance.
+# Initial number of references, which is doubled, up to the limit of the metric, until a quarter of
+# the coordinates hold this share of the variance.
 _FEWEST = 64
 _VARIANCE = 0.95
 _QUARTER = 0.25
@@ -34,7 +34,7 @@ _QUARTER = 0.25
 MOST_FEATURES = 128
 _LEAST_VARIANCE = 1e-9
 
-# Number of nearest neighbors that are compared to measure how well the map preserves them.
+# Number of nearest neighbors to compare when measuring the quality of the map.
 NEIGHBORS = 10
 
 # Relative difference between two distances that rounding may cause.
@@ -52,9 +52,10 @@ class ReferenceSpace(Space):
     takes_sparse = False
     keeps_columns = False
     learns = True
-    exponents: tuple[float, ...] = (2.0, 1.0)  # Powers of the distance that may be squared lengths.
+    # Exponents to try; this power of the distance becomes a squared Euclidean distance.
+    exponents: tuple[float, ...] = (2.0, 1.0)
     most_references = 512
-    measured = 200, 2000  # Number of rows whose neighbors are compared, and among how many.
+    measured = 200, 2000  # Number of queries to compare, and of rows among which to search.
 
     def __init__(self) -> None:
         self.references: Any = None
@@ -81,7 +82,7 @@ class ReferenceSpace(Space):
             count *= 2
         self.references = references
         n_queries, among = self.measured
-        # The last rows of the order are no references, if there are enough rows.
+        # The last rows in this order are not references if there are enough rows.
         some = np.sort(order[::-1][:among])
         own = np.arange(0, len(some), max(1, len(some) // n_queries))
         sample, queries = self.prepared(rows[some]), self.prepared(rows[some[own]])
@@ -105,8 +106,9 @@ class ReferenceSpace(Space):
     ) -> None:
         """Fit the map to distances.
 
-        `between` (m, m) are those of the references, `sample` (s, m) those of a sample of rows to
-        the references, and `known` (q, s) those of its rows `own` (q,) to the sample.
+        `between` (m, m) holds the distances between references, `sample` (s, m) those from a sample
+        of rows to the references, and `known` (q, s) those from the rows `own` (q,) of the sample
+        to all of it.
         """
         best = -1.0
         for exponent in self.exponents:
@@ -162,7 +164,7 @@ class ReferenceSpace(Space):
 
 
 def check_distances(distances: np.ndarray, rows: np.ndarray, what: str) -> None:
-    """Refuse a matrix (m, m) of distances between rows that is no distance matrix.
+    """Raise an error unless a matrix (m, m) is a valid distance matrix.
 
     `rows` are the row numbers of X, and `what` names the distances.
     """
@@ -207,7 +209,7 @@ def _spectrum(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _is_enough(between: np.ndarray) -> bool:
-    """Return whether a quarter of the coordinates of the references have most of the variance."""
+    """Return whether a quarter of the coordinates of the references hold most of the variance."""
     _, values, _ = _spectrum(between)
     values = values.clip(0)
     most = values[: int(_QUARTER * len(values))].sum()
@@ -217,7 +219,7 @@ def _is_enough(between: np.ndarray) -> bool:
 def _scaling(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return means (m,) and components (m, p), by classical scaling of squared lengths (m, m)."""
     mean, values, vectors = _spectrum(squares)
-    # Negative eigenvalues show how large those are that do not stem from Euclidean coordinates.
+    # The largest negative eigenvalue shows how large non-Euclidean components are.
     floor = max(_LEAST_VARIANCE * values[0], -values[-1], 0.0)
     count = min(max(1, int((values > floor).sum())), MOST_FEATURES)
     scales = np.sqrt(values[:count].clip(np.finfo(np.float64).tiny))
@@ -228,8 +230,8 @@ def _scaling(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _preserved(features: np.ndarray, known: np.ndarray, own: np.ndarray) -> float:
     """Return the share of nearest neighbors of some rows that the features (s, p) preserve.
 
-    `known` (q, s) are the distances of the rows `own` (q,). A neighbor at the same distance as the
-    last of the nearest ones counts as preserved.
+    `known` (q, s) holds the distances of the rows `own` (q,). All neighbors that tie with the last
+    one count as preserved.
     """
     count = min(NEIGHBORS, len(features) - 1)
     if count < 1:
@@ -239,7 +241,7 @@ def _preserved(features: np.ndarray, known: np.ndarray, own: np.ndarray) -> floa
     others[np.arange(len(own)), own] = np.inf
     limits = np.partition(others, count - 1, axis=1)[:, count - 1 : count]
     near = np.take_along_axis(others, found, axis=1) <= limits * (1 + 1e-9)
-    # A row is at an infinite distance from itself here, and usually its own nearest neighbor.
+    # Exclude the row itself, which is usually its own nearest neighbor.
     return float(np.minimum(near.sum(axis=1), count).mean() / count)
 
 

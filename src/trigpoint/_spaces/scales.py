@@ -1,4 +1,4 @@
-"""Distances that divide columns, or combinations of them, by their spread."""
+"""Distances after dividing columns, or linear combinations of columns, by their spread."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -15,7 +15,7 @@ from trigpoint._spaces.space import Space
 # memory layout.
 _MEASURED_ROWS = 2**14
 
-# Smallest variance of a direction, relative to the largest, that is not caused by rounding.
+# Directions with a smaller variance, relative to the largest, are attributed to rounding.
 _LEAST_VARIANCE = 1e-10
 
 
@@ -109,7 +109,7 @@ class Mahalanobis(Space):
                 products += around.T @ around
             covariance = products / max(len(rows) - 1, 1)
             scales = np.sqrt(np.diag(covariance))
-            # Columns of any unit count equally when directions without variance are found.
+            # Standardize first, so that units do not affect which directions count as constant.
             scales[scales <= np.finfo(rows.dtype).tiny] = np.inf
             values, directions = np.linalg.eigh(covariance / np.outer(scales, scales))
         varies = values > _LEAST_VARIANCE * max(values[-1], 0.0)

@@ -5,13 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import check_magnitude, refuse_non_finite, row_numbers
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._numerics.blocks import Report, silent
 
-# Function that fills an array (b, m) with distances between rows of the pool, called as
-# ``distances(first, others, out)``, from b rows, beginning with `first`, to rows `others` (b, m).
+# Function ``distances(first, others, out)`` that fills `out` (b, m) with the distances from b
+# consecutive rows of the pool, starting at `first`, to the rows `others` (b, m).
 PairDistances = Callable[[int, np.ndarray, np.ndarray], None]
 
 
@@ -19,20 +19,22 @@ class Space:
     """A map from the user's rows to rows whose Euclidean distance is the chosen metric."""
 
     name: str  # Value of the parameter `metric`.
-    is_given = False  # Whether the user's object or function, `given`, must be passed to `load`.
+    is_given = False  # Whether the user must pass the object or function `given` to `load`.
     takes_sparse = False  # Whether rows may be sparse; if so, they stay sparse.
     takes_tensors = True  # Whether `to` is available.
-    keeps_columns = True  # Whether Euclidean column j is that of column j, scaled or transformed.
+    # Whether Euclidean column j is a scaled or transformed version of column j.
+    keeps_columns = True
     takes_gaps = False  # Whether missing values of tables are passed as NaN.
     learns = False  # Whether `fit` depends on the rows.
     # Kinds of blocks that it takes: "numbers", "bits" (packed, uint8) or "objects".
     takes: tuple[str, ...] = ("numbers",)
     # Share of the nearest neighbors of a sample that Euclidean rows preserve.
     preserved = 1.0
-    # Limits of the rows of a pool and of the rows to map at once, if distances take long.
+    # Maximum number of rows of a pool, and of rows to map at once, for slow distances.
     most_pooled: int | None = None
     most_at_once: int | None = None
-    # Receives progress during `fit`, and row numbers of the pool, for messages; None for all rows.
+    # Callback that receives progress during `fit`, and row numbers of the pool, for messages; None
+    # for all rows.
     report: Report = staticmethod(silent)
     pool_rows: np.ndarray | None = None
 
@@ -41,7 +43,7 @@ class Space:
         return source
 
     def describe(self, columns: Any) -> None:
-        """Learn what the columns of a table hold, or refuse them; called before `fit`."""
+        """Record what the columns of a table hold, or reject them; called before `fit`."""
         for kind in columns.kinds or ():
             if kind.kind in ("category", "date"):
                 what = "categories" if kind.kind == "category" else "dates"
@@ -67,7 +69,7 @@ class Space:
                 refuse_non_finite(found, name, first_row=rows)
             elif not np.isfinite(found.data.sum()):
                 for part in dense_blocks(found):
-                    numbers = rows[part] if np.ndim(rows) else rows + part.start
+                    numbers = row_numbers(rows, part)
                     refuse_non_finite(found[part].toarray(), name, first_row=numbers)
             check_magnitude(found, name, may_be_tiny=True, rows=rows)
         except ParameterValueError as error:
@@ -131,27 +133,23 @@ class Space:
         return cls()
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
-        """Return the same map for tensors on a PyTorch device; by default, the host computes it."""
+        """Return the same map for tensors on a PyTorch device; by default, it runs on the host."""
         from trigpoint._spaces.torch import mapped_on_host
 
         return mapped_on_host(self, device)
 
 
-def numbered(rows: Any, places: np.ndarray) -> np.ndarray:
-    """Convert positions in a block to row numbers of X; `rows` is that of `Space.__call__`."""
-    return np.asarray(rows[places] if np.ndim(rows) else rows + places)
-
-
 def refuse_values(bad: np.ndarray, block: np.ndarray, rows: Any, what: str) -> None:
     """Raise an error about the first True in a mask (b, d) of values of a block.
 
-    `what` continues the message, after the value and its position, with the remedy.
+    The message states the value and its position, followed by `what`, which includes the remedy.
     """
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        number = numbered(rows, np.array([row]))[0]
         raise ParameterValueError(
-            f"X has {block[row, column]:g} in row {number}, column {column}: {what}", "X"
+            f"X has {block[row, column]:g} in row {row_numbers(rows, row)}, column {column}: "
+            f"{what}",
+            "X",
         )
 
 

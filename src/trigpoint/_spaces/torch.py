@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import refuse_zero_rows
+from trigpoint._common.checks import refuse_zero_rows, row_numbers
 
-# Norms within these bounds can be squared in float64 without overflow or loss of digits.
+# Norms within these bounds can be squared in float64 without overflow or loss of precision.
 _SAFE_NORMS = 1e-150, 1e150
 
 
@@ -21,10 +21,10 @@ def mapped_on_host(space: Any, device: Any) -> Any:
 
 
 def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
-    """Scale the rows of a tensor to unit length; refuse rows of zeros.
+    """Scale the rows of a tensor to unit length; raise an error for rows of zeros.
 
-    Results have the bits of the host, unless a square root differs in its last bit. `rows` is the
-    number of the first row, or numbers (b,) of all rows, for the error message.
+    Results are bitwise equal to those of the host, unless a square root differs in its last bit.
+    `rows` is the number of the first row, or numbers (b,) of all rows, for the error message.
     """
     import torch
 
@@ -34,8 +34,8 @@ def unit_rows(X: Any, rows: int | np.ndarray = 0) -> Any:
     if unsafe.any():
         largest = X.abs().amax(dim=1, keepdim=True)
         zero = (largest == 0).nonzero()[:, 0].cpu().numpy()
-        refuse_zero_rows(rows[zero] if isinstance(rows, np.ndarray) else rows + zero, "X")
-        # Powers of two change no digit.
+        refuse_zero_rows(row_numbers(rows, zero), "X")
+        # Scaling by powers of two is exact.
         powers = torch.where(unsafe[:, None], -torch.frexp(largest).exponent.clamp(min=-1000), 0)
         X = torch.ldexp(X, powers)
         norms = _norms(X)

@@ -188,8 +188,8 @@ def _arc_length(t: np.ndarray) -> np.ndarray:
 
 def _angle(s: np.ndarray) -> np.ndarray:
     """Invert `_arc_length` by Newton's method."""
-    # Both t and t^2 / 2 bound the arc length from below, so the start lies above the root. The arc
-    # length is convex, so every step descends toward the root without overshooting.
+    # Both t and t^2 / 2 are lower bounds on the arc length, so the start lies above the root. The
+    # arc length is convex, so every step descends toward the root without overshooting.
     t: np.ndarray = np.minimum(s, np.sqrt(2.0 * s))
     # The start is at most 31 % off, and four steps reduce that to rounding error. A convergence
     # test would make points depend on others in the same block.

@@ -113,7 +113,7 @@ def agreement(ranks: np.ndarray, Y: np.ndarray) -> float:
     """Return the agreement of `neighbor_ranks` of the points with the coordinates `Y` (n, l)."""
     n = len(ranks)
     Y = Y.astype(np.float64)
-    # A point is among the K nearest of another in both spaces if neither rank exceeds K - 1.
+    # A point is among the K nearest of another in both spaces if both ranks are below K.
     larger = np.maximum(ranks, neighbor_ranks(cdist(Y, Y)))
     both = np.cumsum(np.bincount(larger.ravel(), minlength=n)[: n - 2])
     sizes = np.arange(1, n - 1)

@@ -13,7 +13,7 @@ from trigpoint._numerics.blocks import Report, block_rows, one_blas_thread, row_
 from trigpoint._sources import Source
 from trigpoint._spectrum import regression_residual
 from trigpoint.metrics._map_scores import Squares
-from trigpoint.metrics._pointwise import Judge
+from trigpoint.metrics._pointwise import Judge, Recalled
 from trigpoint.metrics._preserved import (
     NEAREST,
     PCA_ROWS,
@@ -37,31 +37,31 @@ from trigpoint.metrics._suspects import (
 )
 from trigpoint.metrics._verdict import is_manifold
 
-# Number of rows whose neighborhoods are compared, which gives shares to about two percentage
-# points; and maximum bytes of the sample, which they are part of.
+# Number of rows whose neighborhoods are compared. Shares are then accurate to about two percentage
+# points.
 QUERIES = 500
+# Maximum size of the sample in bytes, including the queries.
 _SAMPLE_BYTES = 2**27
 # Neighborhoods of fewer points are meaningless.
 LEAST_SAMPLE = 5
 
-# Maximum bytes of rows to search neighbors among at once, and maximum number of these rows.
+# Maximum size in bytes, and maximum number, of the rows to search at once.
 _PART_BYTES, _PART_ROWS = 2**24, 2**16
 
-# Half the width of a confidence interval of 95 %, in standard errors.
+# Half-width of a 95 % confidence interval, in standard errors.
 _WIDTH = 1.96
 
 # Number of rows to which distances from all queries are measured.
 _MEASURED = 1_000
-# Number of these rows whose distances are compared, which is enough for two digits.
+# Number of these rows used for the correlation of distances, enough for two digits.
 _COMPARED = 50
 
-# A coordinate is redundant if earlier ones leave at most this share of its standard deviation
-# unexplained. On Swiss rolls, the share is 0.01 to 0.15 for redundant coordinates, and more than
-# 0.5 for others.
+# A coordinate is redundant if earlier ones leave at most this fraction of its standard deviation
+# unexplained. On Swiss rolls, the fraction is 0.01 to 0.15 for redundant coordinates and above 0.5
+# for others.
 _UNEXPLAINED = 0.3
 _REGRESSION_POINTS = 1_500
-# Rows with a coordinate that is farther from the median than this many times the distance of most
-# of them would hide how the others vary.
+# Rows this many times farther from the median than most would dominate the regression.
 _OUTLYING = 10.0
 # With more coordinates, neighbors are too far apart for a local regression.
 _MOST_COORDINATES = 10
@@ -79,8 +79,8 @@ def assess(
 ) -> Quality:
     """Measure the quality of an embedding on the rows of a source, in two passes.
 
-    `model` maps rows to coordinates, and `edges` are those of the landmark graph, if already
-    classified. With weights, rows are sampled accordingly, and rows of weight 0 do not count.
+    `model` maps rows to coordinates, and `edges` holds the classified edges of the landmark graph,
+    if available. Rows are sampled in proportion to their weights, if there are any.
     """
     n = source.n
     if n < LEAST_SAMPLE:
@@ -97,16 +97,17 @@ def assess(
     n_queries = min(QUERIES, len(rows))
     # The first rows in random order are the queries.
     read, places = np.unique(rows, return_inverse=True)
+    places = places.ravel()
     points = model.space(source.take(read), read)
-    queries = points[places[:n_queries]]
     d = points.shape[1]
-    sample = _dense(points)[places.ravel()].astype(np.float64)
+    sample = _dense(points)[places].astype(np.float64)
     with one_blas_thread():
         axes = principal_axes(sample - sample.mean(axis=0), model.n_components)
+    recalled = Recalled(model.extension)
 
     def embed(part: Points) -> np.ndarray:
         steps = row_blocks(part.shape[0], model.step)
-        coordinates = np.concatenate([model.extension(part[step])[0] for step in steps])
+        coordinates = np.concatenate([recalled(part[step]) for step in steps])
         return coordinates.astype(model.columns.dtype, copy=False)
 
     def project(part: Points) -> np.ndarray:
@@ -115,12 +116,14 @@ def assess(
 
     m = min(NEAREST, (n - 1) // 2)
     pairs = ((0, 1), (1, 0), (2, 0))
-    in_x, in_y, in_pca = search_all(
-        _parts(source, model, d, report), queries, (embed, project), pairs, m, n_threads
-    )
+    parts = _parts(source, model, d, report)
+    # More coordinates are not needed.
+    coordinates = embed(points[places[:_REGRESSION_POINTS]])
+    asked = points[places[:n_queries]]
+    queries = asked, coordinates[:n_queries], project(asked)
+    in_x, in_y, in_pca = search_all(parts, queries, (embed, project), pairs, m, n_threads)
     m = _usable(in_x)
     radii = in_x.own[:, m - 1]
-    coordinates = embed(points)[places.ravel()]
     wide = [
         np.sqrt(Squares(some[:_MEASURED])(np.arange(n_queries), n_threads))
         for some in (sample, coordinates)
@@ -156,7 +159,7 @@ def assess(
         distance_correlation=_rank_correlation(*wide),
         dimension=dimension,
         redundant=redundant_coordinates(
-            coordinates[np.unique(row_keys(sample), return_index=True)[1]]
+            coordinates[np.unique(row_keys(sample[:_REGRESSION_POINTS]), return_index=True)[1]]
         ),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
@@ -167,7 +170,7 @@ def assess(
 
 
 def _parts(source: Source, model: Any, d: int, report: Report) -> Iterator[Points]:
-    """Yield Euclidean rows in parts of bounded size, without rows that do not count.
+    """Yield Euclidean rows in parts of bounded size, leaving out rows that do not count.
 
     `d` is the number of Euclidean columns.
     """

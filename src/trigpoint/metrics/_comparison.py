@@ -16,7 +16,7 @@ class Attempt:
     method: str  # Name of the estimator.
     # Unfitted estimator with default parameters, except for the number of coordinates.
     estimator: BaseEstimator
-    score: float  # Agreement of neighborhoods in the embedding with those in the data.
+    score: float  # Agreement between the neighborhoods in the embedding and in the data.
     coordinates: np.ndarray  # Coordinates (r, l) of the compared points, float64.
 
 
@@ -26,7 +26,7 @@ class Comparison:
 
     attempts: tuple[Attempt, ...]  # Best first.
     failures: dict[str, str]  # Reasons why methods could not be fitted, by method.
-    pca_score: float  # Score of PCA with as many components, on the same points.
+    pca_score: float  # Score of PCA with the same number of components, on the same points.
     rows: np.ndarray  # Rows (r,) of the compared points.
     n_fitted: int  # Number of points that the methods were fitted to.
     n_points: int  # Number of all points.
@@ -52,7 +52,7 @@ class Comparison:
 
     def _verdict(self) -> str:
         points = f"{self.n_fitted:,} of {self.n_points:,} points"
-        return f"{self.attempts[0].method} keeps most, on {points}"
+        return f"{self.attempts[0].method} preserves neighborhoods best, on {points}"
 
     def lines(self) -> dict[str, str]:
         """Return scores, and reasons why methods could not be fitted, as text by method."""

@@ -23,7 +23,8 @@ _FEWEST = 4
 # Number of random pairs and triplets of rows whose distances are compared.
 _PAIRS = 50_000
 
-# Bytes of squared distances from a group of rows to all rows, and of rows to multiply at once.
+# Size in bytes of the squared distances from a group of rows to all rows, and of the rows to
+# multiply at once.
 _GROUP_BYTES = 2**27
 _TILE_BYTES = 2**24
 
@@ -268,8 +269,9 @@ def _compared(in_x: np.ndarray, in_y: np.ndarray, k: int) -> _Sums:
     intruders = chosen[size:] @ (nearer_x[size:] + 1.0 - k)
     missing = _excess(nearer_y[:size], ties[:size], size).sum() * k / size
 
-    # A row is among the K nearest in the data from K = `nearer_x` + 1 on. In the embedding, it is
-    # from K = `nearer_y` + 1 on, with a probability that grows to 1 in as many steps as ties.
+    # A row is among the K nearest in the data if K > `nearer_x`. In the embedding, it is with a
+    # probability that rises linearly from K = `nearer_y` + 1 and reaches 1 after as many steps as
+    # there are ties.
     first = np.maximum(nearer_x, nearer_y) + 1
     last = nearer_y + ties
     jumps = np.bincount(first, np.minimum(1.0, (first - nearer_y) / ties), n + 2)
@@ -297,7 +299,7 @@ def _excess(nearer: np.ndarray, ties: np.ndarray, size: int) -> np.ndarray:
 
 
 def _rescaled(sums: _Sums, n_queries: int) -> np.ndarray:
-    """Return R_NX(K) for K = 1, ..., n - 2, and NaN where nothing can be better than chance."""
+    """Return R_NX(K) for K = 1, ..., n - 2; NaN where no embedding is better than chance."""
     n_others = len(sums.shared)
     shares = sums.shared[:-1] / (n_queries * np.arange(1, n_others))
     chance = sums.near[:-1] / (n_queries * n_others)
@@ -319,7 +321,8 @@ class Squares:
     def __init__(self, points: np.ndarray) -> None:
         self.points = points
         step = -(-len(points) // _MEDIAN_ROWS)
-        # Use the median, since with the mean, one distant row would cost all others precision.
+        # Center at the median, since one distant row would shift the mean and cost all others
+        # precision.
         self.center = np.median(points[::step].astype(np.float64), axis=0)
         self.tiles = list(row_blocks(len(points), block_rows(8 * points.shape[1], _TILE_BYTES)))
 

@@ -95,7 +95,8 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     ranked = _ranked_distances(u, n_neighbors)
     n_neighbors = ranked.shape[1]
     inner, outer = (1 - _TIE) * ranked[:, -1], (1 + _TIE) * ranked[:, -1]
-    # All landmarks nearer than the last must be linked; any of the tied ones fill the remainder.
+    # All landmarks nearer than the last must be linked; any of the tied ones may fill the
+    # remainder.
     n_nearer = np.sum(ranked < inner[:, None], axis=1)
     ends = np.concatenate([low, high])
     lengths = np.tile(np.linalg.norm(u[low] - u[high], axis=1), 2)

@@ -6,10 +6,10 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
-# Number of sampled points to measure distances to, for tree search and for brute force, and rank of
-# the neighbor to measure. With the third neighbor, two nearby outliers do not hide an outlier.
+# Number of random points to measure distances to, for tree search and for brute force.
 _SAMPLE = 1000
 _PRODUCT_SAMPLE = 250
+# Measure the distance to the third neighbor, so that groups of up to three outliers are found.
 _NEIGHBOR = 3
 
 # Outliers are more than FACTOR times farther from the others than a fraction SHARE of the rows.

@@ -7,6 +7,7 @@ import numpy as np
 
 from trigpoint._common.records import Extension, Fit
 from trigpoint._extension.extensions import extend
+from trigpoint._extension.placing import MapExtension
 from trigpoint._neighbors.cells import CellSearch, neighbors_of_all
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
@@ -14,23 +15,22 @@ from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.projection import projected
 from trigpoint.metrics._map_scores import Squares
-from trigpoint.metrics._preserved import NEAREST, ROUNDING, far_radii
+from trigpoint.metrics._preserved import NEAREST, ROUNDING, far_radii, row_keys
 
-# Maximum number of landmarks to compare neighborhoods among, and number of these from which the
-# distances beyond which landmarks are far are estimated.
+# Maximum number of landmarks to compare, and size of the sample of landmarks from which the radius
+# of "far" is estimated.
 _MOST, _SAMPLE = 10_000, 400
 
-# Number of landmarks among which the neighbors of a point are searched, per neighbor: those nearest
-# to the landmark that is nearest to the point.
+# Candidates per neighbor. They are the landmarks nearest to the landmark closest to the point.
 _LISTED = 2
 
-# Above this number of landmarks in many columns, the nearest one is searched in cells.
+# In high dimension, cells speed up the search for the nearest of more landmarks than this.
 _FEW = 2_000
 
-# A tear runs through a point if at least this share of its neighbors is far away.
+# A point lies on a tear if at least this fraction of its neighbors is far away.
 _TEAR = 0.3
 
-# Squared distances that differ by less than this factor are equal.
+# Squared distances within this factor of each other count as ties.
 TOLERANCE = (1 + ROUNDING) ** 2
 
 
@@ -58,6 +58,38 @@ class PointQuality:
     false_neighbors: np.ndarray
 
 
+class Recalled:
+    """An extension that looks up the rows which are landmarks of a map, and extends to others.
+
+    Landmarks keep their positions in maps, and looking them up is faster than interpolation.
+    """
+
+    def __init__(self, extension: Extension) -> None:
+        self.extension = extension
+        if isinstance(extension, MapExtension):
+            keys = row_keys(extension.landmarks)
+            self.order = np.argsort(keys, kind="stable")
+            self.keys = keys[self.order]
+
+    def __call__(self, points: Points) -> np.ndarray:
+        """Return the coordinates (b, l) of points."""
+        extension = self.extension
+        if not isinstance(extension, MapExtension):
+            return extension(points)[0]
+        inside = projected(extension.projection, points)[0]
+        rounded = inside.astype(extension.landmarks.dtype)
+        if extension.projection is not None:
+            # Landmarks were rounded as well.
+            inside = rounded
+        places = np.searchsorted(self.keys, row_keys(rounded))
+        rows = self.order[np.minimum(places, len(self.order) - 1)]
+        coordinates = extension.positions[rows]
+        others = np.flatnonzero((extension.landmarks[rows] != inside).any(axis=1))
+        if len(others):
+            coordinates[others] = extension(points[others])[0]
+        return coordinates
+
+
 class Judge:
     """Compares the neighborhoods of points among the landmarks, in the data and in an embedding."""
 
@@ -65,12 +97,13 @@ class Judge:
         points, coordinates = fitted.landmarks.points, fitted.landmark_coordinates
         self.projection = getattr(extension, "projection", None)
         self.dtype = points.dtype
-        if self.projection is None:
-            # The extension may smooth, and thus move landmarks inward.
-            coordinates, _ = extend(extension, points, n_threads)
         chosen = np.linspace(0, len(points) - 1, min(len(points), _MOST)).astype(np.int64)
+        points, coordinates = points[chosen], coordinates[chosen]
+        if not isinstance(extension, MapExtension):
+            # The extension may smooth the coordinates and thus move landmarks inward.
+            coordinates, _ = extend(extension, points, n_threads)
         self.points, self.positions = (
-            np.ascontiguousarray(some[chosen], dtype=np.float64) for some in (points, coordinates)
+            np.ascontiguousarray(some, dtype=np.float64) for some in (points, coordinates)
         )
         spaces = (self.points, self.positions)
         k = len(chosen)
@@ -123,10 +156,11 @@ def _search(points: np.ndarray) -> TreeSearch | ProductSearch | CellSearch:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A model whose coordinates are the shares of a judge, for `Source.map`."""
+    """A model for `Source.map` that returns the shares of a judge as coordinates."""
 
     model: Any
     judge: Judge
+    recalled: Recalled
 
     n_components = 3
 
@@ -141,7 +175,6 @@ class Judged:
         return min(self.model.step, block_rows(8 * self.columns.count))
 
     def __call__(self, block: Points, rows: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return shares (b, 3) of a block of rows, and which rows are far from all landmarks."""
+        """Return shares (b, 3) of a block of rows, and an empty mask."""
         points = self.model.space(block, rows)
-        coordinates, far = self.model.extension(points)
-        return self.judge(points, coordinates), far
+        return self.judge(points, self.recalled(points)), np.zeros(points.shape[0], dtype=bool)

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,17 +18,19 @@ from trigpoint._numerics.blocks import thread_map
 
 NEAREST = 10
 
-# Neighbors in one space that lie beyond this share of all points in the other count as torn apart,
-# or as false.
+# Neighbors in one space count as torn or false if at least this fraction of all points is closer in
+# the other space.
 FAR = 0.05
-# Far neighbors are farther than this many times as many points as are compared, in small data.
+# In small data, at least this many times the number of compared neighbors must be closer.
 _FAR_TIMES = 3
 
-# With at most this many columns, a grid with this many cells per coordinate rules out most rows.
-_FEW_COLUMNS, _GRID = 7, 256
+# Up to this many columns, a grid lists the queries near each row. It has this many cells along each
+# of the first two columns, between these quantiles of the queries.
+_FEW_COLUMNS, _GRID, _CELL_RANGE = 7, 128, (0.01, 0.99)
+# First, one of this many rows is compared with all queries.
+_SPARED = 32
 
-# Distances that differ by less, relative to their size, are equal, because the rounding of
-# differences must not break ties.
+# Relative tolerance within which distances count as equal, so that rounding does not break ties.
 ROUNDING = 1e-9
 
 # Number of rows to compute principal components from, as a minimum and per column.
@@ -39,9 +42,9 @@ Space = Callable[[Points], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The nearest distinct rows of q queries in one space, and how far they are in another.
+    """Nearest distinct rows of q queries in one space, with their distances in another space.
 
-    Rows that are equal in the data count as one, and as none if they equal the query.
+    Duplicates count as one row, and duplicates of the query do not count.
     """
 
     own: (
@@ -50,34 +53,82 @@ class Neighbors:
     other: np.ndarray  # Distances (q, m) of the same rows in the other space.
 
 
-class _Search:
+class _Search(ABC):
     """Running search for the nearest distinct rows of queries in one of two spaces."""
 
     def __init__(
         self, queries: Sequence[np.ndarray], own: int, other: int, keys: np.ndarray, m: int
     ) -> None:
-        self.queries, self.spaces, self.query_keys, self.m = queries, (own, other), keys, m
-        self.distances = np.full((2, len(keys), m), np.inf)
+        self.spaces, self.query_keys, self.m = (own, other), keys, m
+        self.queries = tuple(np.ascontiguousarray(queries[space]) for space in self.spaces)
+        self.own, self.other = np.full((2, len(keys), m), np.inf)
         self.keys = np.zeros((len(keys), m), dtype=np.uint64)
         self.lock = threading.Lock()
 
-    def add(self, points: Sequence[Points], keys: np.ndarray) -> None:
-        """Add distinct rows, given in all spaces, in the order of their keys."""
-        own, other = (points[space] for space in self.spaces)
-        queries, others = (self.queries[space] for space in self.spaces)
-        radii = self.distances[0, :, -1]
-        if (
-            isinstance(own, np.ndarray)
-            and own.shape[1] <= _FEW_COLUMNS
-            and np.isfinite(radii).all()
-        ):
-            some = _around(own, queries, radii)
-            own, other, keys = own[some], other[some], keys[some]
-        if not len(keys):
-            return
+    @abstractmethod
+    def add(self, own: Points, other: Points, keys: np.ndarray) -> None:
+        """Add rows, given in both spaces. Ties are in the order of their keys, which is random."""
+
+    @abstractmethod
+    def found(self) -> Neighbors:
+        """Return the neighbors."""
+
+
+class _GridSearch(_Search):
+    """Search in few columns, where each row is near few queries; `own` are squared distances."""
+
+    def add(self, own: Points, other: Points, keys: np.ndarray) -> None:
+        with self.lock:
+            if np.isinf(self.own).any():
+                # A few rows bound the distances, so that others are compared with few queries.
+                few = slice(None, None, _SPARED)
+                self._add(own[few], other[few], keys[few])
+            self._add(own, other, keys)
+
+    def _add(self, own: Points, other: Points, keys: np.ndarray) -> None:
+        from trigpoint._kernels.query_grid import add_rows, list_queries
+
+        assert isinstance(own, np.ndarray), "sparse rows have many columns"
+        queries, others = self.queries
+        axes = [0, min(1, own.shape[1] - 1)]
+        along = queries[:, axes]
+        margins = np.sqrt(self.own[:, -1:]) * (1 + ROUNDING) + ROUNDING * np.abs(along)
+        # Single rows that are far away would make the cells of all others too large.
+        first, last = np.quantile(along, _CELL_RANGE, axis=0)
+        size = _GRID if np.isfinite(margins).all() else 1
+
+        def cells(values: np.ndarray) -> np.ndarray:
+            with np.errstate(over="ignore"):
+                steps = (values - first) * (size / np.where(last > first, last - first, 1.0))
+            return np.asarray(np.clip(steps, 0, size - 1).astype(np.int64))
+
+        starts, listed = np.empty(size**2 + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+        low, high = cells(along - margins), cells(along + margins)
+        list_queries(low, high, size, starts, listed)
+        listed = np.empty(starts[-1], dtype=np.int32)
+        list_queries(low, high, size, starts, listed)
+        rows = np.full(self.keys.shape, -1)
+        places = cells(own[:, axes]) @ [size, 1]
+        found = self.own, self.keys, self.other, rows
+        own = np.ascontiguousarray(own)
+        add_rows(own, keys, places, queries, self.query_keys, starts, listed, *found)
+        q, place = (rows >= 0).nonzero()
+        self.other[q, place] = _distances(other, rows[q, place], others, q)
+
+    def found(self) -> Neighbors:
+        return Neighbors(np.sqrt(self.own), self.other)
+
+
+class _WideSearch(_Search):
+    """Search in many columns, or among sparse rows; `own` are distances."""
+
+    def add(self, own: Points, other: Points, keys: np.ndarray) -> None:
+        queries, others = self.queries
+        keys, numbers = np.unique(keys, return_index=True)
+        own, other = own[numbers], other[numbers]
         # The query itself may be among the rows.
         found, rows = _nearest(own, queries, min(self.m + 1, own.shape[0]))
-        near = (found <= radii[:, None]) & (keys[rows] != self.query_keys[:, None])
+        near = (found <= self.own[:, -1:]) & (keys[rows] != self.query_keys[:, None])
         q, place = near.nonzero()
         if not len(q):
             return
@@ -85,21 +136,23 @@ class _Search:
         distances[0, q, place] = found[near]
         distances[1, q, place] = _distances(other, rows[near], others, q)
         with self.lock:
-            distances = np.concatenate([self.distances, distances], axis=2)
+            distances = np.concatenate([(self.own, self.other), distances], axis=2)
             keys = np.concatenate([self.keys, np.where(near, keys[rows], 0)], axis=1)
-            # Ties are in the order of the keys, which is random and the same for any storage.
             order = np.lexsort((keys, distances[0]), axis=-1)
             keys = np.take_along_axis(keys, order, axis=1)
             distances = np.take_along_axis(distances, order[None], axis=2)
             distances[:, :, 1:][:, keys[:, 1:] == keys[:, :-1]] = np.inf
             order = np.argsort(distances[0], axis=1, kind="stable")[:, : self.m]
             self.keys = np.take_along_axis(keys, order, axis=1)
-            self.distances = np.take_along_axis(distances, order[None], axis=2)
+            self.own, self.other = np.take_along_axis(distances, order[None], axis=2)
+
+    def found(self) -> Neighbors:
+        return Neighbors(self.own, self.other)
 
 
 def search_all(
     parts: Iterable[Points],
-    queries: Points,
+    queries: Sequence[Points],
     spaces: Sequence[Space],
     pairs: Sequence[tuple[int, int]],
     m: int,
@@ -107,23 +160,28 @@ def search_all(
 ) -> list[Neighbors]:
     """Search the `m` nearest distinct rows of queries among all rows, in several spaces.
 
-    `parts` hold all Euclidean rows. Each of `spaces` maps such rows to its own points; number 0 of
-    a pair stands for the Euclidean rows themselves. For each pair (own, other) of `pairs`,
-    neighbors in one space are returned with their distances in the other.
+    `parts` hold all Euclidean rows, and each of `spaces` maps such rows to its own points; number 0
+    of a pair stands for the Euclidean rows themselves. `queries` are the same rows in all spaces.
+    For each pair (own, other) of `pairs`, neighbors in one space are returned with their distances
+    in the other.
     """
-    mapped = [_dense(queries), *(space(queries) for space in spaces)]
-    keys = row_keys(queries)
-    searches = [_Search(mapped, own, other, keys, m) for own, other in pairs]
+    keys, mapped = row_keys(queries[0]), [_dense(some).astype(np.float64) for some in queries]
+
+    def search_in(own: int, other: int) -> _Search:
+        wide = mapped[own].shape[1] > _FEW_COLUMNS or isinstance(queries[own], csr_array)
+        return (_WideSearch if wide else _GridSearch)(mapped, own, other, keys, m)
+
+    searches = [search_in(*pair) for pair in pairs]
 
     def add(points: Points) -> None:
-        keys, rows = np.unique(row_keys(points), return_index=True)
-        points_in = [points[rows], *(space(points)[rows] for space in spaces)]
+        keys, points_in = row_keys(points), [points, *(space(points) for space in spaces)]
         for search in searches:
-            search.add(points_in, keys)
+            own, other = (points_in[space] for space in search.spaces)
+            search.add(own, other, keys)
 
     for _ in thread_map(add, parts, n_threads):
         pass
-    return [Neighbors(*search.distances) for search in searches]
+    return [search.found() for search in searches]
 
 
 def row_keys(points: Points) -> np.ndarray:
@@ -142,17 +200,17 @@ def row_keys(points: Points) -> np.ndarray:
 
 
 def preserved_shares(in_x: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Return the share (q,) of neighbors elsewhere that lie within the radius of a neighborhood.
+    """Return the share (q,) of neighbors in the embedding that are neighbors in the data.
 
-    `in_x` (q, m) are distances, in the data, of neighbors in the embedding, and `radii` (q,) are
-    the distances of the m-th neighbor in the data. All rows at this distance are neighbors.
+    `in_x` (q, m) holds the distances, in the data, of neighbors in the embedding, and `radii` (q,)
+    the distance of the m-th neighbor in the data. All rows at this distance are neighbors.
     """
     shares: np.ndarray = (in_x <= radii[:, None] * (1 + ROUNDING)).mean(axis=1)
     return shares
 
 
 def far_shares(distances: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Return the share (q,) of neighbors elsewhere that lie beyond a radius."""
+    """Return the share (q,) of neighbors in one space that lie beyond the radii in the other."""
     shares: np.ndarray = (distances > radii[:, None] * (1 + ROUNDING)).mean(axis=1)
     return shares
 
@@ -160,7 +218,7 @@ def far_shares(distances: np.ndarray, radii: np.ndarray) -> np.ndarray:
 def far_radii(distances: np.ndarray, m: int, n: int) -> np.ndarray:
     """Return the radii (q,) beyond which neighbors are far, from distances (q, s) to a sample."""
     share = min(max(FAR, _FAR_TIMES * m / n), 0.5)
-    # A query is at distance 0 from itself, which does not matter in a sample of this size.
+    # The sample may contain the query itself, which does not matter for samples of this size.
     radii: np.ndarray = np.quantile(distances, share, axis=1, method="higher")
     return radii
 
@@ -216,31 +274,10 @@ def _nearest(points: Points, queries: np.ndarray, m: int) -> tuple[np.ndarray, n
     return nearest(points, queries, m, 1)
 
 
-def _around(points: np.ndarray, queries: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of points that may lie within the radius of some query.
-
-    The first two coordinates decide, on a grid whose cells are marked around each query.
-    """
-    margins = (radii * (1 + ROUNDING))[:, None] + ROUNDING * np.abs(queries[:, :2])
-    low, high = queries[:, :2] - margins, queries[:, :2] + margins
-    first = low.min(axis=0)
-    widths = np.maximum((high.max(axis=0) - first) / _GRID, np.finfo(np.float64).tiny)
-
-    def cells(values: np.ndarray) -> np.ndarray:
-        places: np.ndarray = np.clip((values - first) / widths, 0, _GRID - 1).astype(np.int64)
-        return places
-
-    marks = np.zeros((_GRID,) * low.shape[1], dtype=bool)
-    for start, stop in zip(cells(low), cells(high) + 1, strict=True):
-        marks[tuple(slice(*ends) for ends in zip(start, stop, strict=True))] = True
-    mask: np.ndarray = marks[tuple(cells(points[:, :2]).T)]
-    return mask
-
-
 def _distances(
     points: Points, rows: np.ndarray, queries: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return the distances (f,) from points in some rows to the queries with some numbers."""
+    """Return the distances (f,) between pairs of points and queries."""
     apart = _dense(points[rows]).astype(np.float64) - queries[numbers]
     return np.sqrt(np.einsum("ij,ij->i", apart, apart))
 

@@ -1,12 +1,16 @@
 """Quality of an embedding: all measures in one record."""
 
 from dataclasses import dataclass, fields
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
-from trigpoint._common.words import counted, html_table
+from trigpoint._common.words import counted, html_table, percent
 from trigpoint.metrics._verdict import Advice, attainable, grade_of, verdict_on
+
+# Number of characters in a line of the usual terminal.
+_WIDTH = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,16 +47,16 @@ class Quality:
     by_pca : float
         The same share for principal components of the same number.
     chance : float
-        The same share for an embedding in which rows are exchanged at random.
+        The same share after a random permutation of the rows of the embedding.
     torn : float
         Share of the nearest neighbors in the data that are far apart in the embedding: farther than
         the nearest 5 % of all points.
     false_neighbors : float
         Share of the nearest neighbors in the embedding that are far apart in the data.
     tears : float or None
-        Share of landmarks through which a tear runs: at least 30 % of the landmarks around them are
-        far apart in the embedding. ``None`` if the data has more local dimensions than the
-        embedding has coordinates, since such data cannot be embedded without tears.
+        Share of landmarks that lie on a tear: at least 30 % of the landmarks around them are far
+        away in the embedding. ``None`` if the data has more local dimensions than the embedding has
+        coordinates, since such data cannot be embedded without tears.
     distance_correlation : float
         Rank correlation of the distances between random pairs of rows in the data and in the
         embedding.
@@ -69,10 +73,10 @@ class Quality:
         Number of edges in the graph, and of suspected shortcuts; the latter is ``None`` if the
         graph links all pairs.
     advice : Advice or None
-        The change most likely to help, with its gain and its price.
+        The change most likely to help, with its expected gain and cost.
     metric_kept : float
-        Share of the nearest neighbors by the metric that are nearest by the Euclidean rows, among
-        which all other measures compare neighbors. It is 1 if the map to these rows is exact.
+        Share of the nearest neighbors by the metric that are also nearest among the Euclidean rows,
+        on which all other measures are based. It is 1 if the map to these rows is exact.
     rows : int64 ndarray of shape (n_queries,)
         Rows whose neighborhoods were compared.
 
@@ -90,7 +94,7 @@ class Quality:
     >>> tp.Isomap(random_state=0).fit(X).quality(X).grade
     'excellent'
     >>> tp.KernelPCA(random_state=0).fit(X).quality(X).grade
-    'poor'
+    'fair'
     """
 
     method: str
@@ -143,13 +147,13 @@ class Quality:
         """Return the measures as text, by name."""
         (low, high), (worse, better) = self.interval, self.attainable
         lines = {
-            "neighbors preserved": f"{self.preserved:.1%} of the nearest {self.n_neighbors} "
-            f"({low:.1%} to {high:.1%})",
-            "by the best known maps": f"{worse:.0%} to {better:.0%}",
-            "by PCA": f"{self.by_pca:.1%}",
-            "torn neighbors": f"{self.torn:.1%}",
-            "false neighbors": f"{self.false_neighbors:.1%}",
-            **({} if self.tears is None else {"landmarks at tears": f"{self.tears:.1%}"}),
+            "neighbors preserved": f"{percent(self.preserved, 1)} of the nearest "
+            f"{self.n_neighbors} ({percent(low, 1)} to {percent(high, 1)})",
+            "by the best known maps": f"{percent(worse)} to {percent(better)}",
+            "by PCA": percent(self.by_pca, 1),
+            "torn neighbors": percent(self.torn, 1),
+            "false neighbors": percent(self.false_neighbors, 1),
+            **({} if self.tears is None else {"landmarks at tears": percent(self.tears, 1)}),
             "correlation of distances": f"{self.distance_correlation:.2f}",
             "local dimension": "unknown: most points coincide or are equally far apart"
             if np.isnan(self.dimension)
@@ -157,9 +161,13 @@ class Quality:
             "redundant coordinates": ", ".join(map(str, self.redundant)) or "none",
         }
         if self.metric_kept < 1:
-            lines["kept by the metric"] = f"{self.metric_kept:.1%}, by its map to Euclidean rows"
+            lines["preserved by the metric"] = (
+                f"{percent(self.metric_kept, 1)}, by its map to Euclidean rows"
+            )
         if self.pieces is not None:
-            lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
+            lines["connected components"] = (
+                "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
+            )
         if self.shortcuts is not None:
             lines["suspected shortcuts"] = f"{self.shortcuts:,} of {self.n_edges:,} edges"
         neighborhoods = f"{self.n_queries:,} neighborhoods"
@@ -183,7 +191,8 @@ class Quality:
         lines = self.lines()
         width = max(map(len, lines))
         body = "\n".join(f"  {name:<{width}}  {value}" for name, value in lines.items())
-        return f"{self.verdict}\n{body}"
+        wrapped = fill(self.verdict, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        return f"{wrapped}\n{body}"
 
     def _repr_html_(self) -> str:
         return html_table(self.verdict, self.lines())

@@ -25,7 +25,7 @@ _FAR = 3.0
 # Minimum number of points to estimate local covariances.
 _FEWEST_POINTS = 10
 
-# Typical number of neighbors shared by the ends of an edge from which sharing none is suspicious.
+# If the ends of the median edge share at least this many neighbors, sharing none is suspicious.
 _TYPICALLY_SHARED = 3
 
 

@@ -1,24 +1,27 @@
 """Grade of an embedding relative to what is attainable, and the sentences that explain it.
 
-The best known embeddings of many data sets, by several methods, are the measure. The log odds of
-the share of neighbors that they preserve are nearly linear in the logarithm of the local dimension
-of the data, and in that of the number of rows divided by the number of coordinates. The benchmark
-``attainable`` derives the coefficients from the data sets that were used to choose defaults, and
-checks them on the others. What PCA preserves is attainable for any data.
+Embeddings are compared with the best known embeddings of many data sets, computed by several
+methods. The log odds of the share of neighbors that these preserve are nearly linear in the
+logarithm of the local dimension of the data, and in that of the number of rows divided by the
+number of coordinates. The benchmark ``attainable`` derives the coefficients from the data sets that
+were used to choose defaults, and checks them on the others. What PCA preserves is attainable for
+any data.
 """
 
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from trigpoint._common.words import percent
+
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
-# Smallest share of the attainable for each grade.
+# Minimum share of the attainable for each grade.
 GRADES = {"excellent": 0.85, "good": 0.6, "fair": 0.35, "poor": 0.0}
 
-# Coefficients of the reference, and its error, which is between the standard deviations on the data
-# that was used to derive them and on other data.
+# Coefficients of the reference and its standard error, a compromise between the errors on the data
+# sets used to derive the coefficients and on held-out data sets.
 COEFFICIENTS = (2.896, -0.968, -0.209)
 SPREAD = 0.3
 
@@ -31,16 +34,16 @@ _FAR, _FAR_ON_MANIFOLDS = 0.1, 0.005
 _TEARS = 0.002
 _MANIFOLD = 0.5
 
-# Share of neighbors that the map of a metric to Euclidean rows preserves, below which the verdict
-# says so.
+# The verdict mentions the map of a metric to Euclidean rows if it preserves a smaller share of
+# neighbors.
 _LEAST_BY_METRIC = 0.8
 
-# Maps, which have at most this many coordinates, are looked at.
+# Embeddings with at most this many coordinates are meant to be looked at.
 MOST_LOOKED_AT = 3
 
 
 class Advice(NamedTuple):
-    """A change to an embedding, with its expected gain and its price."""
+    """A change to an embedding, with its expected gain and cost."""
 
     change: str  # The change, with the exact parameters.
     gain: float  # Expected increase of the share of neighbors preserved.
@@ -59,7 +62,7 @@ def log_odds(share: float) -> float:
 
 
 def share_at(odds: float) -> float:
-    """Return the share with these log odds."""
+    """Return the share for given log odds."""
     return 1 / (1 + math.exp(-odds))
 
 
@@ -74,7 +77,7 @@ def attainable(quality: "Quality") -> tuple[float, float]:
     # The dimension is NaN if all distances are equal; then the number of columns is the dimension.
     dimension = quality.n_features if math.isnan(quality.dimension) else quality.dimension
     odds = reference(dimension, quality.n_points, quality.n_components)
-    # The reference is for shares above chance.
+    # The reference excludes neighbors that are preserved by chance.
     shares = (share_at(odds + shift) for shift in (-SPREAD, SPREAD))
     low, high = (share + (1 - share) * quality.chance for share in shares)
     return max(low, quality.by_pca), max(high, quality.by_pca)
@@ -92,7 +95,7 @@ def score(quality: "Quality") -> float:
 
 
 def is_manifold(dimension: float, n_components: int) -> bool:
-    """Return whether there are about as many coordinates as local dimensions, or more."""
+    """Return whether the number of coordinates is about the local dimension or more."""
     return dimension < n_components + _MANIFOLD
 
 
@@ -106,28 +109,29 @@ def grade_of(quality: "Quality") -> str:
 
 
 def cautions(quality: "Quality") -> Iterator[str]:
-    """Yield sentences on what a reader may get wrong; an excellent embedding has none."""
+    """Yield a sentence for each way in which the embedding misleads; excellent ones have none."""
     manifold = is_manifold(quality.dimension, quality.n_components)
     limit = _FAR_ON_MANIFOLDS if manifold else _FAR
     if quality.chance > _MOSTLY:
         yield "Most rows are equally far from each other, so the data has no neighborhoods"
     elif quality.preserved < _MOSTLY:
         yield (
-            "Most points around a point are not its nearest neighbors in the data, so do not read "
-            "single neighbors from it"
+            "Most points that are drawn around a point are not its nearest neighbors in the data, "
+            "so do not read single neighbors from the embedding"
         )
     if quality.metric_kept < _LEAST_BY_METRIC:
-        yield f"Euclidean rows keep {percent(quality.metric_kept)} of the neighbors by the metric"
+        share = _percent(quality.metric_kept)
+        yield f"Euclidean rows preserve {share} of the neighbors by the metric"
     if quality.torn > limit:
         yield (
-            f"{percent(quality.torn)} of the true neighbors are far apart in the embedding, so a "
+            f"{_percent(quality.torn)} of the true neighbors are far apart in the embedding, so a "
             "gap may be a tear"
         )
     elif quality.tears is not None and quality.tears > _TEARS:
         yield "The embedding is torn at some points, so ends and gaps may not exist in the data"
     if quality.false_neighbors > limit:
         yield (
-            f"{percent(quality.false_neighbors)} of the neighbors in the embedding are far apart "
+            f"{_percent(quality.false_neighbors)} of the neighbors in the embedding are far apart "
             "in the data, so different parts of the data may lie on top of each other"
         )
     if quality.redundant:
@@ -142,16 +146,16 @@ def verdict_on(quality: "Quality") -> str:
         "" if math.isnan(quality.dimension) else f"{quality.dimension:.0f} local dimensions, "
     )
     sentences = [
-        f"{quality.grade.capitalize()}: {percent(quality.preserved)} of the {m} nearest neighbors "
+        f"{quality.grade.capitalize()}: {_percent(quality.preserved)} of the {m} nearest neighbors "
         f"are preserved; the best known {known} of such data ({dimension}{quality.n_points:,} "
-        f"rows) preserve {_between(low, high)}, and PCA preserves {percent(quality.by_pca)}",
+        f"rows) preserve {_between(low, high)}, and PCA preserves {_percent(quality.by_pca)}",
         *cautions(quality),
     ]
     advice = quality.advice
     if advice is not None:
         sentences.append(
             f"Most likely to help: {advice.change}, which should preserve about "
-            f"{percent(quality.preserved + advice.gain)} (in about {_seconds(advice.seconds)}, "
+            f"{_percent(quality.preserved + advice.gain)} (in about {_seconds(advice.seconds)}, "
             f"with a model of {_megabytes(advice.megabytes)})"
         )
     return ". ".join(sentences) + "."
@@ -166,14 +170,13 @@ def _functions(quality: "Quality") -> str:
     return f"{count} coordinates are functions of earlier ones"
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage."""
-    return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
+def _percent(share: float) -> str:
+    return percent(share, 1 if 0 < share < 0.1 else 0)
 
 
 def _between(low: float, high: float) -> str:
-    first, last = (percent(share) for share in (low, high))
-    return first if first == last else f"{first.removesuffix('%')} to {last}"
+    first, last = (_percent(share) for share in (low, high))
+    return first if first == last else f"{first.removesuffix(' %')} to {last}"
 
 
 def _seconds(seconds: float) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from trigpoint._common.palette import BLUE, GRAY
 from trigpoint.plot._colors import Coloring
 
-# Up to this many points are drawn as markers; more, as an image with one color per pixel.
+# Up to this many points are drawn as markers, and more points as an image with one color per pixel.
 MAX_MARKERS = 20_000
 
 # Minimum and maximum pixels per side of an image; in between, it has about one pixel per point.

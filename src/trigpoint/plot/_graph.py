@@ -20,7 +20,7 @@ from trigpoint.plot._cloud import RASTERIZED_FROM, draw_landmarks
 # Opacity of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)
 
-# Edges drawn, besides bridges.
+# Maximum number of edges to draw, in addition to bridges.
 _MOST_EDGES = 20_000
 
 
@@ -34,8 +34,9 @@ def graph(
 ) -> Any:
     """Draw the landmark graph, with opacity by edge weight and bridges in a different color.
 
-    Of more than 20,000 edges, only the heaviest and the bridges are drawn, and a note below the
-    axes says so; ``layout="constrained"`` makes room for it in a figure of your own.
+    If there are more than 20,000 edges, only the heaviest ones and the bridges are drawn, and a
+    note below the axes says so. If you pass `ax`, create its figure with ``layout="constrained"``
+    to make room for the note.
 
     Parameters
     ----------

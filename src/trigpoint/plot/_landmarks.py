@@ -15,7 +15,7 @@ from trigpoint.plot._axes import (
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, draw_landmarks
 
-# Range of grays for points, light enough for landmarks to stand out.
+# Range of grays for the points, light enough for landmarks to stand out.
 GRAYS = (0.12, 0.6)
 
 # Opacity of the fill and the outline of ellipses that do not overlap.

@@ -13,7 +13,7 @@ from trigpoint._common.labels import are_classes, is_missing, natural_order
 
 @dataclass(frozen=True)
 class Given:
-    """Values to color by."""
+    """Values that determine the colors of points."""
 
     values: np.ndarray  # One per point (n,).
     order: tuple[str, ...] | None = None  # The labels in user-defined order; None if unordered.

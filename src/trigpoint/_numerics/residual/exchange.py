@@ -19,7 +19,7 @@ _PART_BYTES = 4 * 2**20
 # about eps divided by the fraction.
 _DELICATE = 1e-4
 
-# Fraction below which predictions are noise.
+# If the fraction is smaller than this, predictions are noise.
 SINGULAR = 1e-11
 
 

@@ -16,8 +16,8 @@ from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
 
-# Residuals below this fraction of a point's variance are rounding error. Entries of the kernel, and
-# residuals from nearly singular factors, are accurate to about 1e-13.
+# Residuals below this fraction of a point's variance are treated as rounding error. Entries of the
+# kernel, and residuals from nearly singular factors, are accurate to about 1e-13.
 ROUNDING = 1e-12
 
 # Squared distance of a landmark from the span of the others, in the feature space of the kernel,
@@ -119,8 +119,8 @@ def nystrom_rows(
     for block in row_blocks(len(X), block_rows(8 * len(basis), BLOCK_BYTES)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Solve by substitution, which, with pivoting, is more accurate than the condition number
-        # suggests, rather than with inverses of blocks as in `TriangularFactor`.
+        # Use substitution, since with pivoting it is more accurate than the condition number
+        # suggests. `TriangularFactor` would use inverses of blocks.
         yield (
             block,
             solve_triangular(factor, kernel.T, trans="T", overwrite_b=True, check_finite=False),

@@ -1,6 +1,6 @@
 // Parameters in the address of the page, so that a link opens the same view.
 
-// Parameters of an address's hash, by name.
+// Parameters in the hash of an address, by name.
 function parametersOf(hash) {
   return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, "")));
 }
@@ -10,7 +10,7 @@ function hashOf(parameters) {
   return text ? `#${text}` : "";
 }
 
-// The numbers of a list; null unless there are `count` finite numbers.
+// Parse a list of numbers; null unless there are exactly `count` finite ones.
 function numbersFrom(text, count) {
   const numbers = (text || "").split(",").map(Number);
   return text && numbers.length === count && numbers.every(Number.isFinite) ? numbers : null;
@@ -32,7 +32,7 @@ function rangesText(rows) {
   return parts.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
-// A function that tests whether a row is in such a list.
+// Parse a list of rows, such as "3,7-12", into a function that tests whether a row is in it.
 function rangesTest(text) {
   const parts = text.split(",").map((part) => part.split("-").map(Number));
   const all = parts.map(([first, last = first]) => [first, last]).filter(([first]) => Number.isFinite(first));

@@ -1,10 +1,10 @@
-// What a panel shows at first: a few outliers do not determine the axes.
+// Initial bounds of a panel, which leave out a few outliers.
 
-// The middle of the points leaves out this share at either end. Farther from it than this share of
-// its width are outliers, if there are any ...
+// Share of the points to drop at each end before measuring the usual range.
 const FAR_SHARE = 0.004;
+// Points farther outside that range, in units of its width, are outliers.
 const FAR = 0.5;
-// ... and if the others then take less than this share of the range.
+// Outliers are left out only if the other points take up less than this share of the full range.
 const WORTHWHILE = 0.55;
 
 // Range of a column without its outliers; cached.

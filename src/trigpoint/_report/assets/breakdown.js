@@ -1,4 +1,4 @@
-// The composition of a selection: numbers of points per class, or quartiles of numbers.
+// Summary of a selection: the number of points per class, or the quartiles of a numeric column.
 
 const MOST_CLASSES_LISTED = 12;
 
@@ -22,7 +22,7 @@ function classCounts(selected, { column, palette }) {
     .sort((a, b) => b.count - a.count);
 }
 
-// Quartiles of the numbers of some points; null if all are missing.
+// Quartiles of a numeric column over some points; null if all values are missing.
 function quartiles(numbers, points) {
   const known = Float64Array.from(points, (point) => numbers[point]).filter((value) => !Number.isNaN(value)).sort();
   if (!known.length) return null;

@@ -1,6 +1,6 @@
 // Colors of points.
 
-// Stops along viridis; its yellow end is cut off on a light background.
+// Stops of the viridis color map. On a light background, its yellow end is cut off.
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const DENSITY = {
   light: ["#dcebe7", "#a3d0c8", "#55a9a4", "#1f7a89", "#1c4f78", "#1e2a5c", "#170f3a"],
@@ -55,7 +55,7 @@ function plainColoring(theme) {
   return { bins: new Uint8Array(facts.sampled), palette: [color], plain: ramp(DENSITY[theme], 256) };
 }
 
-// Labels beyond the colors share a bin.
+// Labels without a color of their own share one bin.
 function labelColoring(column, theme) {
   const { colored, labels } = column;
   const palette = labels.slice(0, colored).map((_, place) => labelColor(place, theme));
@@ -75,7 +75,7 @@ function binOf(share) {
   return Math.max(0, Math.min(BINS - 1, Math.floor(BINS * share)));
 }
 
-// The coloring of selected points: those without a color of their own stand out.
+// The coloring of selected points, which highlights those without a color of their own.
 function highlighted({ colors, style }) {
   const pick = rgb(style.pick);
   if (colors.plain) return { ...colors, plain: null, palette: [pick] };

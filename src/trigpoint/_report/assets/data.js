@@ -1,4 +1,4 @@
-// Columns of numbers and labels, and how their values are written.
+// Columns of numbers and labels, and formatting of their values.
 
 const byId = (id) => document.getElementById(id);
 
@@ -8,8 +8,8 @@ const ARRAYS = {
 const MISSING_NUMBER = -(2 ** 31);
 const MISSING_LABEL = { u8: 2 ** 8 - 1, u16: 2 ** 16 - 1, u32: 2 ** 32 - 1 };
 
-// The array at a place in the data. The first bytes of all numbers come first, then the second bytes,
-// and so on, because they compress better in this order.
+// The array at a location in the data. The first bytes of all numbers are stored first, then the
+// second bytes, and so on, which compresses better.
 function arrayAt(place) {
   if (!place.array) {
     place.array = new ARRAYS[place.type](place.length);
@@ -68,7 +68,8 @@ function short(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-// A number to about a thousandth of a range, but at least to four digits, for scales and summaries.
+// Round a number to about a thousandth of a range, but to at least four digits, for scales and
+// summaries.
 function roundedText(number, [low, high]) {
   const digits = Math.ceil(3 - Math.log10(high / 2 - low / 2) - Math.log10(2));
   if (!(high > low) || Math.abs(digits) > 12 || Math.max(Math.abs(low), Math.abs(high)) >= 1e15) return short(number);
@@ -76,7 +77,7 @@ function roundedText(number, [low, high]) {
   return String(Number(number.toFixed(Math.max(0, Math.min(12, needed)))));
 }
 
-// A number with all its digits, as in the data: a 32-bit number has fewer than its 64-bit copy.
+// Format a number with all its digits. 32-bit numbers have fewer digits than their 64-bit copies.
 function exactText(number, column) {
   if (column.codes.type === "f32") {
     for (let digits = 6; digits < 10; digits++) {
@@ -87,7 +88,7 @@ function exactText(number, column) {
   return String(number);
 }
 
-// Milliseconds since 1970 as a date, to the precision of the column.
+// Format milliseconds since 1970 as a date, with the precision of the column.
 function dateText(moment, { unit }) {
   const [day, time] = new Date(moment).toISOString().split("T");
   const digits = { minute: 5, second: 8, millisecond: 12 }[unit];

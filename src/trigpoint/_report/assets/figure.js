@@ -1,8 +1,8 @@
-// The view of a panel as a picture to keep: title, plot and legend.
+// Image of a panel to save: title, plot and legend.
 
 const FIGURE_MARGIN = 20;
 const FIGURE_LINE = 22;
-// Pixels of the picture for each pixel of the page.
+// Pixels of the image per pixel of the page.
 const FIGURE_SCALE = 2;
 
 // A canvas with the figure; `entries` are those of the legend.
@@ -37,7 +37,7 @@ function figureOf(panel, title, entries, style) {
   return canvas;
 }
 
-// Places of the legend's entries in lines below the plot.
+// Positions of the legend entries, in lines below the plot.
 function placedLegend(entries, width, pen) {
   pen.font = FONT.replace("11px", "12px");
   let [x, y] = [0, FIGURE_LINE];

@@ -1,4 +1,4 @@
-// Pointers, the wheel and keys, which pan, zoom and select.
+// Pan, zoom and select with pointers, the wheel and keys.
 
 const KEY_STEP = 40;
 const KEY_ZOOM = 1.4;
@@ -30,7 +30,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
     panel.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), ...place(event));
   }, { passive: false });
 
-  // Otherwise two fingers that move together would scroll the page.
+  // Without this, moving two fingers together would scroll the page.
   canvas.addEventListener("touchmove", (event) => {
     if (event.touches.length > 1 && event.cancelable) event.preventDefault();
   }, { passive: false });

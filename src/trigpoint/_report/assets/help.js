@@ -1,4 +1,5 @@
-// Explanations behind question marks. One is open at a time; Escape or a click elsewhere closes it.
+// Explanations behind question marks. Only one is open at a time; Escape or a click elsewhere
+// closes it.
 
 function connectHelp() {
   const all = [...document.querySelectorAll("details.help")];

@@ -1,15 +1,15 @@
-// Names of classes, and the words or images of single points.
+// Class names, and the words or images of single points.
 
 const LABEL_CELLS = 24;
 const LABEL_HEIGHT = 17;
 const LABEL_LETTERS = 26;
-// If the middle of a class has at least this share of the points of its fullest part, the name is
-// written there.
+// A class name is drawn at the center of its class if the density there is at least this fraction
+// of the maximum.
 const FILLED = 0.25;
 
-// Next to names of classes, words appear from this zoom on. Images appear from this zoom on, and with
-// this many points in view.
+// Minimum zoom at which words are drawn if there are class names, too.
 const WORDS_ZOOM = 3;
+// Images are drawn at this zoom or more, and only if at most this many points are in view.
 const IMAGES_ZOOM = 1.5;
 const IMAGES_IN_VIEW = 400;
 const MOST_WORDS = 60;
@@ -25,8 +25,8 @@ function classLabels({ xs, ys }, { low, high }, colors, members) {
     .map(({ text, bin }) => ({ text, bin, ...densestPlace(members[bin], xs, ys, low, high) }));
 }
 
-// The middle of the points if many points are there. Otherwise, as for a ring or two islands, the
-// middle of the points in the fullest part of the plane.
+// The center of the points if it is dense enough. Otherwise, as for a ring or two islands, the
+// center of the densest part.
 function densestPlace(points, xs, ys, low, high) {
   const cellOf = (value, axis) =>
     Math.max(0, Math.min(LABEL_CELLS - 1, Math.floor(LABEL_CELLS * shareOf(value, [low[axis], high[axis]]))));
@@ -49,7 +49,7 @@ function medianOf(points, values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-// A text in lines of a few words each.
+// Break a text into lines of a few words each.
 function linesOf(text) {
   const lines = [];
   for (const word of text.split(/\s+/)) {
@@ -60,8 +60,8 @@ function linesOf(text) {
   return lines;
 }
 
-// A box for some lines around a place, moved into the plot and, if other boxes are there, up or down;
-// null if there is no room.
+// A box for some lines of text around a position, moved into the plot, and moved up or down if it
+// would overlap other boxes; null if there is no room.
 function freeBox(place, y, lines, { context, view }, taken) {
   const half = Math.max(...lines.map((text) => context.measureText(text).width)) / 2 + 2;
   const x = Math.max(half, Math.min(place, view.width - half));

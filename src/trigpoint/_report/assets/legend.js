@@ -1,6 +1,6 @@
 // The legend of a coloring.
 
-// More labels than these can be searched, and at most so many are listed at once.
+// Maximum number of labels to list at once. Longer legends can be searched.
 const MOST_UNSEARCHED = 12;
 const MOST_LISTED = 200;
 
@@ -26,7 +26,7 @@ function numberLegend(column, look, theme) {
   return rampLegend(rampEnds(column), numberRamp(theme).map((color) => css(color)));
 }
 
-// Texts at the ends of the color scale, which omits outliers: see columns.py.
+// Labels at the ends of the color scale, which leaves out outliers; see columns.py.
 function rampEnds(column) {
   const [low, high] = column.colorRange;
   const ends = [[column.range[0] < low, "≤", low], [high < column.range[1], "≥", high]];
@@ -70,7 +70,7 @@ function labelLegend({ column, palette }, onPick) {
   return [field, ...parts];
 }
 
-// Entries {text, color} of the legend of a picture to save.
+// Entries {text, color} of the legend in a saved image.
 function legendEntries(choice, look) {
   const { colors } = look;
   if (choice.kind !== "column") return [];

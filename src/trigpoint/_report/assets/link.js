@@ -1,5 +1,5 @@
-// The address of the page: it is written when the view changes, and read when the page opens or the
-// address is edited. See address.js for its format.
+// Store the view in the address of the page, and restore it when the page opens or the address is
+// edited. See address.js for the format.
 
 const MOST_IN_LINK = 400;
 const ADDRESS_MS = 500;
@@ -23,7 +23,7 @@ function writeHash() {
   try {
     if (hash !== location.hash) history.replaceState(null, "", hash);
   } catch {
-    // A page inside another page may not change its address.
+    // A page embedded in another page may not change its address.
   }
   return hash;
 }

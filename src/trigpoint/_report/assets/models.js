@@ -1,6 +1,6 @@
-// What the two panels draw: the embedding, and two of the original columns.
+// Models of the two panels, which show the embedding and two of the original columns.
 
-// Three coordinates of some points as seen from an angle.
+// Project three coordinates of some points, as seen from an angle.
 function rotated(columns, [a, b]) {
   const [sinA, cosA, sinB, cosB] = [Math.sin(a), Math.cos(a), Math.sin(b), Math.cos(b)];
   const ranges = facts.coordinates.slice(0, 3).map(usualRange);
@@ -15,7 +15,7 @@ function rotated(columns, [a, b]) {
   };
 }
 
-// Keeps a result until its key changes.
+// Cache a result until its key changes.
 function remembered() {
   const kept = new Map();
   return (name, key, make) => {

@@ -1,4 +1,4 @@
-// The page: its state, its controls, and what they do to the panels.
+// State of the page, its controls, and their effect on the panels.
 
 const state = {
   theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
@@ -25,7 +25,7 @@ const choices = colorChoices();
 const pictures = new Pictures(facts.tiles, facts.addresses);
 const MOST_IN_GALLERY = 96;
 const MOST_RESULTS = 8;
-// A search zooms in at most this far.
+// Maximum zoom after a search.
 const FOUND_ZOOM = 8;
 
 function colorChoices() {
@@ -73,7 +73,7 @@ function readStyle() {
 function setTheme(theme) {
   state.theme = theme;
   document.documentElement.dataset.theme = theme;
-  // The button names what pressing it does.
+  // Label the button with the theme that it switches to.
   const other = theme === "dark" ? "Light" : "Dark";
   byId("theme").querySelector("span").textContent = other;
   byId("theme").setAttribute("aria-label", `${other} colors`);
@@ -160,7 +160,7 @@ async function copyRows() {
 }
 
 function saveRows() {
-  // The axis added to a single coordinate has no meaning.
+  // Leave out the axis that is added to a single coordinate, since it has no meaning.
   const coordinates = facts.coordinates.slice(0, facts.components);
   const columns = [...facts.colors, ...coordinates, ...facts.columns, ...facts.derived];
   const addresses = facts.addresses ? [{ name: "image", values: facts.addresses }] : [];
@@ -239,7 +239,7 @@ function addZoomButtons(panel, plot, name) {
   };
   button("in", "Zoom in", () => panel.zoom(1.6));
   button("out", "Zoom out", () => panel.zoom(1 / 1.6));
-  // Pressed again, it also shows outliers.
+  // Pressing the button again also shows outliers.
   button("all", "See everything", () => panel.home(panel.atHome && !panel.everything));
   plot.append(group);
 }

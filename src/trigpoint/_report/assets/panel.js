@@ -2,10 +2,10 @@
 //
 // A model tells a panel what to draw:
 //   points()     {xs, ys} of the points on the page
-//   bounds()     {low, high} of what is shown at first
+//   bounds()     {low, high} of the initial view
 //   extent()     {low, high} of everything
-//   labels()     optional: {text, bin, x, y} of the names of classes, or null
-//   words        optional: what is written or shown at single points; see labels.js
+//   labels()     optional: {text, bin, x, y} of the class names, or null
+//   words        optional: texts and images of single points; see labels.js
 //   landmarks()  {xs, ys}, or null if they are not shown
 //   edges()      pairs of landmarks by kind, or null
 //   names()      names of the axes, or null for none
@@ -15,8 +15,8 @@
 // and a look tells it how:
 //   colors       a coloring, with the bin of each point
 //   selected     the selected points
-//   found        points that a search has found, the best ones first
-//   style        colors of the page
+//   found        points found by a search, the best ones first
+//   style        CSS colors of the page
 //   hovered      point under the pointer in any panel, or -1
 
 const EDGE_LOOKS = [
@@ -24,15 +24,15 @@ const EDGE_LOOKS = [
   { color: "shortcut", width: 1.5, dash: [6, 3], alpha: 0.95 },
   { color: "bridge", width: 2, dash: [2, 3], alpha: 1 },
 ];
-// More lines than these are drawn without dashes, which are slow and could not be seen.
+// Above this number, lines are drawn without dashes, which are slow and would not be visible.
 const MOST_DASHED = 5000;
-// More points than these are drawn as an image.
+// Above this number, points are drawn as an image.
 const MOST_DISCS = 6000;
 const LEAST_SIZE = 1.1;
 const MOST_SIZE = 7;
 // While the view moves, at most this many points are drawn.
 const MOST_MOVING = 250_000;
-// The view counts as settled after this time without movement.
+// The view counts as settled after this many milliseconds without movement.
 const SETTLED_MS = 160;
 const IN_ONE_PATH = 100;
 const FONT = "11px system-ui, sans-serif";
@@ -79,7 +79,7 @@ class Panel {
     this.view.fit(bounds, width, height, this.model.equal, padding);
   }
 
-  // Show what is shown at first; or, if outliers are left out of that, everything.
+  // Restore the initial view, or show everything, including outliers.
   home(everything = false) {
     this.atHome = true;
     this.everything = everything;
@@ -114,14 +114,15 @@ class Panel {
     this.unsettle();
   }
 
-  // Draw coarsely now, and in full once nothing has moved for a moment.
+  // Draw a coarse version now, and all points once the view has settled.
   unsettle() {
     clearTimeout(this.settling);
     this.settling = setTimeout(() => { this.settling = 0; this.redraw(); this.onSettled(); }, SETTLED_MS);
     this.redraw();
   }
 
-  // What marks points for a moment, such as the one under the pointer, is drawn on a copy of the rest.
+  // Temporary marks, such as that of the point under the pointer, are drawn on a copy of everything
+  // else.
   redraw(onlyMarks = false) {
     this.stale = this.stale || !onlyMarks;
     if (this.pending) return;
@@ -144,7 +145,7 @@ class Panel {
     this.frames++;
   }
 
-  // Everything that a saved picture also shows.
+  // Draw everything that a saved image also shows.
   paint() {
     const { look } = this;
     const edges = this.model.edges();
@@ -163,14 +164,14 @@ class Panel {
     if (this.model.names()) drawAxes(this, this.model.names());
   }
 
-  // The same panel on another context, for pictures to save.
+  // Draw the panel on another context, for saved images.
   paintOn(context, ratio) {
     const copy = Object.create(this);
     Object.assign(copy, { context, ratio, settling: 0 });
     copy.paint();
   }
 
-  // Points whose centers are on the canvas; while the view moves, a part of them.
+  // Points whose centers are on the canvas, or a subset of them while the view moves.
   visiblePoints() {
     const { xs, ys } = this.model.points();
     const { kx, ky, bx, by, width, height } = this.view;
@@ -185,7 +186,7 @@ class Panel {
     return this.room.subarray(0, count);
   }
 
-  // Fewer points are larger.
+  // The fewer points, the larger they are drawn.
   pointSize(count) {
     const each = (this.view.width * this.view.height) / Math.max(1, count);
     return Math.max(LEAST_SIZE, Math.min(MOST_SIZE, 0.68 * Math.cbrt(each)));
@@ -251,8 +252,8 @@ class Panel {
     return Math.min(4.5, base * scale);
   }
 
-  // Triangles, as on survey maps. A smaller triangle within a larger one is much faster to draw than
-  // an outline.
+  // Draw triangles, as on survey maps. Drawing a small triangle on top of a larger one is much
+  // faster than drawing an outline.
   drawLandmarks({ xs, ys }) {
     const { context } = this;
     const radius = 1.35 * this.landmarkRadius(xs.length);
@@ -318,7 +319,7 @@ class Panel {
     this.context.stroke();
   }
 
-  // Letters have a rim in the background color, so that they are readable on any color.
+  // Outline letters in the background color, so that they are legible on any color.
   write(text, x, y) {
     this.context.strokeText(text, x, y);
     this.context.fillText(text, x, y);
@@ -334,8 +335,8 @@ class Panel {
     context.fillStyle = this.look.style.ink;
   }
 
-  // Names of classes, the largest first. A name that would hide another is left out, and so are the
-  // names of classes without a selected point.
+  // Draw class names, the largest classes first. Names that would overlap are left out, and so are
+  // those of classes without selected points.
   drawLabels(labels, boxes) {
     const { view, look } = this;
     const chosen = look.selected.length ? new Set(Array.from(look.selected, (point) => look.colors.bins[point])) : null;
@@ -346,7 +347,7 @@ class Panel {
     }
   }
 
-  // Write the lines of a box, unless there was no room for it.
+  // Draw the lines of a box, unless there was no room for it.
   writeIn(box, boxes) {
     if (!box) return;
     boxes.push(box);

@@ -1,4 +1,4 @@
-// Images of points: tiles of one large image, or addresses that are loaded only on request.
+// Images of points: tiles of one large image, or external images that are loaded only on request.
 
 class Pictures {
   constructor(tiles, addresses) {
@@ -21,7 +21,7 @@ class Pictures {
     return Boolean(this.tiles || this.addresses);
   }
 
-  // Whether images are elsewhere and were not requested yet.
+  // Whether images are external and were not requested yet.
   get waiting() {
     return Boolean(this.addresses) && !this.loading;
   }
@@ -58,7 +58,7 @@ class Gallery {
     Object.assign(this, { element, pictures, describe, onHover, onPick });
   }
 
-  // Show up to `most` of the points, evenly chosen; returns how many are shown.
+  // Show up to `most` of the points, evenly spaced; returns the number shown.
   show(points, colorOf, most) {
     const shown = spreadOut(points.filter((point) => this.pictures.has(point)), most);
     this.element.replaceChildren(...Array.from(shown, (point) => this.item(point, colorOf(point))));

@@ -1,4 +1,4 @@
-// What is under the pointer, and what is in view.
+// Describe the point under the pointer, and the points in view.
 
 function markPoint(point) {
   if (point === look.hovered) return;
@@ -27,7 +27,7 @@ function shortDescription(point) {
   return [rowText(point), value].filter(Boolean).join(", ");
 }
 
-// The image and the texts of a point, its row and values. The value that colors it comes first.
+// The image, texts, row and values of a point, beginning with the value that colors it.
 function described(point) {
   const choice = choices[state.color];
   const axes = state.three ? [0, 1, 2] : state.axes;
@@ -37,7 +37,7 @@ function described(point) {
     ...axes.map((axis) => facts.coordinates[axis]),
     ...facts.columns,
   ];
-  // A column may also color the points.
+  // Use a map, since the column that colors the points may be listed twice.
   const values = new Map(columns.map((column) => [`${column.name}: ${valueText(column, point)}`, column]));
   const [first, ...others] = texts;
   return {

@@ -1,7 +1,7 @@
 // Finding points by label, text or row number.
 
-// {points, best, what}: the points that a query means, those to look at first, and what was found;
-// no points and a reason if there are none.
+// Return {points, best, what}: the matching points, the best matches, and a description; if nothing
+// matches, no points and the reason.
 function found(query, page) {
   const wanted = query.trim();
   const row = /^(?:row\s*)?([\d,]+)$/i.exec(wanted);
@@ -15,7 +15,7 @@ function found(query, page) {
     || { points: [], best: [], what: `Nothing on this page matches “${wanted}”.${missingText(page)}` };
 }
 
-// What is not on the page, and how to get it.
+// Describe what the page leaves out, and how to include it.
 function missingText({ points, usable, sampled, texts, columnsLeftOut }) {
   const parts = [];
   if (sampled < usable) {
@@ -59,8 +59,8 @@ function pointsWith(column, codes) {
   return points;
 }
 
-// Points whose text has the query as a part: first texts that equal it, then those that begin with
-// it, then others, and shorter ones first. A column with an equal text precedes others.
+// Points whose text contains the query: exact matches first, then texts that begin with it, then
+// others, shorter ones first. Columns with an exact match take precedence.
 function textsLike(wanted, texts) {
   const lower = wanted.toLowerCase();
   let result = null;

@@ -6,7 +6,7 @@ function selectedRows(points) {
   return Array.from(points, (point) => rows[point]);
 }
 
-// Copy text; resolves to whether it succeeded.
+// Copy text; resolves to true if it succeeded.
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -38,6 +38,6 @@ function save(blob, name) {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // Some browsers read it only after this function has returned.
+  // Some browsers read the file only after this function has returned.
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

@@ -1,10 +1,10 @@
-// Points drawn as an image: a pixel has the mean color of its points and is more opaque, or darker,
-// the more there are. This is fast enough to draw a million points in every frame.
+// Draw points as an image. Each pixel has the mean color of its points, and the more points it has,
+// the more opaque or darker it is. This is fast enough to draw a million points per frame.
 
 const LEVELS = 256;
 // Opacity of a pixel with a single point.
 const LEAST_OPACITY = 0.72;
-// Pixels with this many times the mean number of points are opaque.
+// Pixels with at least this many times the mean number of points are opaque.
 const DENSE = 8;
 
 const splat = { canvas: null, sums: new Float32Array(0) };
@@ -57,7 +57,7 @@ function fillPixels(pixels, sums, ramp) {
   }
 }
 
-// Levels from 0 to 1 of the numbers of points in a pixel, by their logarithms.
+// Opacity levels from 0 to 1, on a logarithmic scale of the number of points in a pixel.
 function levelsOf(sums) {
   let [filled, total] = [0, 0];
   for (let at = 3; at < sums.length; at += 4) {

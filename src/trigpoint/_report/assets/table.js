@@ -1,6 +1,6 @@
 // A selection as a CSV table: rows, texts, labels, coordinates and columns.
 
-// The table; `columns` are those of the page, `texts` named lists of strings.
+// Format the table from `columns` of the page and `texts`, which are named lists of strings.
 function tableOf(points, columns, texts) {
   const parts = [
     ...(facts.rows ? [{ name: "row", at: (point) => String(arrayAt(facts.rows)[point]) }] : []),

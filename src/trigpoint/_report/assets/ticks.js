@@ -1,6 +1,6 @@
-// Round values along an axis, and texts that tell them apart.
+// Round values along an axis, with distinct labels.
 
-// Numbers with more digits are written as differences from a shared number.
+// Ticks with more digits are labeled by their difference from a shared number.
 const MOST_TICK_DIGITS = 7;
 
 // Approximate number of ticks on an axis. Steps are rounded up to at most two and a half times the
@@ -20,7 +20,7 @@ function niceTicks(low, high, count) {
   return Array.from({ length: steps + 1 }, (_, tick) => (first + tick) * step);
 }
 
-// Distinct texts of ticks. If ticks share too many digits, their texts are differences from `shared`.
+// Distinct tick labels. If ticks share too many digits, labels are differences from `shared`.
 function tickTexts(ticks) {
   if (ticks.length < 2) return { texts: ticks.map(short), shared: "" };
   const step = ticks[1] - ticks[0];

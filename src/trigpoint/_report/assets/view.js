@@ -1,5 +1,5 @@
-// Maps values to the canvas: x * kx + bx, and the same upward for y.
-// `center` and `zoom` describe a view for any size of the canvas.
+// Map values to the canvas by x * kx + bx, and likewise for y, which points up. `center` and `zoom`
+// describe a view independently of the canvas size.
 
 const PADDING = { left: 22, right: 22, top: 22, bottom: 22 };
 // Margins for the tick labels and the buttons.
@@ -7,7 +7,7 @@ const AXES_PADDING = { left: 54, right: 54, top: 34, bottom: 44 };
 const NARROW_PADDING = { left: 40, right: 26, top: 52, bottom: 42 };
 const NARROW = 420;
 const LEAST_ZOOM = 0.5;
-// Coordinates have six digits.
+// Coordinates have six significant digits.
 const MOST_ZOOM = 2000;
 
 class View {
@@ -63,7 +63,7 @@ class View {
     return [(this.width / 2 - this.bx) / this.kx, (this.height / 2 - this.by) / this.ky];
   }
 
-  // Show the values at the center, at a zoom relative to what is shown at first.
+  // Center the view on some values, at a zoom relative to the initial view.
   look([x, y], zoom) {
     this.zoomAt(this.width / 2, this.height / 2, zoom / this.zoom);
     this.bx = this.width / 2 - x * this.kx;

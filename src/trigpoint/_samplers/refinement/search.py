@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.words import counted, html_table
+from trigpoint._common.words import counted, html_table, percent
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import any_within
 from trigpoint._neighbors.sparse import take_rows
@@ -26,35 +26,37 @@ from trigpoint._samplers.refinement.patches import (
 
 logger = logging.getLogger(__name__)
 
-# Number of iterations for moving landmarks. More gained less than 1 % on images and surfaces.
+# Number of iterations for moving landmarks. More iterations gain less than 1 % on images and
+# surfaces.
 _STEPS = 20
 
-# Measured points per landmark; maximum count of numbers stored for measured points; count that is
-# cheap to store, which allows more points if there are few landmarks; and minimum number of
-# measured points per landmark, below which landmarks would overfit them.
+# Number of measured points per landmark.
 _MEASURED = 24
+# Maximum number of values to store for the measured points, and number of values that are cheap to
+# store, which allows more points if there are few landmarks.
 _NUMBERS_HELD = 2**27
 _NUMBERS_CHEAP = 2**22
+# Minimum number of measured points per landmark. Landmarks would overfit fewer points.
 _MEASURED_FEWEST = 4
 
-# Conditional variance given the other landmarks below which a landmark is replaced before the first
-# sweep, and maximum number of rounds of replacement.
+# Landmarks with a smaller conditional variance, given the others, are replaced before the first
+# sweep, in at most this many rounds.
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
-# Work is local if the kernel reaches fewer than one in this many landmarks from a patch.
+# Work is local if, from a patch, the kernel reaches fewer than one in this many landmarks.
 _LOCAL_FROM = 3
 
-# Range of the kernel in bandwidths, for points whose error an exchange may change, and for
-# landmarks that contribute to the prediction of these points.
+# Local work ignores points whose error an exchange hardly affects, and landmarks that hardly
+# contribute to their prediction. These are the cutoff distances in bandwidths.
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
 # An exchange must lower the error by this fraction of the error per landmark.
 _WORTHWHILE = 1e-2
 
-# If no number is given, sweeps end when two of them lower the error by less than this fraction. The
-# second value is for few landmarks, whose sweeps are cheap.
+# By default, sweeps end when two of them lower the error by less than this fraction. The second
+# value is for few landmarks, whose sweeps are cheap.
 _CONVERGED = 0.03
 _CONVERGED_OF_FEW = 0.01
 
@@ -73,7 +75,7 @@ class RefinementResult:
 
     def _repr_html_(self) -> str:
         rows = {
-            f"after {counted(sweep, 'sweep')}": f"{error:.3%}"
+            f"after {counted(sweep, 'sweep')}": percent(error, 3)
             for sweep, error in enumerate(self.errors)
         }
         heading = (

@@ -30,8 +30,8 @@ class Refinement(BaseEstimator):
 
     In a sweep, every landmark is compared with random points of its neighborhood and may be
     exchanged for one of them. Exchanges that lower the trace error of the Nystrom approximation
-    (equation 1 of [1]_) are made, best first, until none is left. The result is no longer a random
-    sample, although the initial landmarks and the candidates are random.
+    (equation 1 of [1]_) are made in order of their gain until none is left. The result is no longer
+    a random sample, although the initial landmarks and the candidates are random.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Refinement(BaseEstimator):
     more, a matrix of k columns is maintained instead, and nothing is ignored.
 
     For many points, the error is measured at a random sample of 24 points per landmark, or more if
-    there are few landmarks. Measured points are then no candidates, because a candidate would be
+    there are few landmarks. Measured points are then not candidates, because a candidate would be
     favored for explaining itself.
 
     References
