@@ -109,8 +109,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             `ExactDPP(3)`, the process that Algorithm 2 approximates. Sets of three of the four
             points are drawn, and those are counted in which the two landmarks came first (for the
             DPP, which has no order, those that contain both). In brackets is Wilson's
-            {CONFIDENCE:.0%} interval; p is from binomial tests of the draws against the definition,
-            and against indifference."""
+            {100 * CONFIDENCE:.0f} % interval; p is from binomial tests of the draws against the
+            definition, and against indifference."""
         )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],
