@@ -78,7 +78,7 @@ def _sampler(method: str, bandwidth: float | None) -> Any:
 
 
 def third_landmark(rows: np.ndarray, method: str) -> int | None:
-    """The landmark beside the blue and the black one; ``None`` if they were not chosen before it.
+    """The landmark other than the blue and the black one; ``None`` if they were not chosen first.
 
     A DPP chooses a set, not one landmark after the other: there it is enough that both are in it.
     """
@@ -89,7 +89,7 @@ def third_landmark(rows: np.ndarray, method: str) -> int | None:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Write and draw the probabilities beside the shares that were drawn."""
+    """Write and plot the probabilities and the observed shares."""
     page.text(
         """Two landmarks (crosses) have been chosen, and one of two candidates (discs) is to be the
         third. The paper: k-means++ selects both equally likely, Algorithm 2 more likely the green

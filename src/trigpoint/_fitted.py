@@ -1,4 +1,4 @@
-"""Saving, judging and showing fitted estimators."""
+"""Saving, quality and reports of fitted estimators."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FittedMixin:
-    """What every fitted estimator can do besides `transform`."""
+    """Methods of fitted estimators other than `transform`."""
 
     fitted_: Fit
     model_: Model
