@@ -1,4 +1,4 @@
-"""Running search in low dimension for the rows nearest to a few queries, which form a grid."""
+"""Running search in low dimension for the rows nearest to queries that are sorted into a grid."""
 
 import numpy as np
 
