@@ -130,10 +130,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     divided = halves(best)
     page.text(
         """The grade of an embedding compares the share of neighbors that it preserves with what the
-        best known maps preserve for data of the same local dimension D and number of rows n, with
-        as many coordinates l. The best of LandmarkMap, Isomap and PCA on samples of each data set,
-        and the best of all peers on all rows, are the best known maps. The reference is a linear
-        regression of the log odds of the share above chance on log D and log(n) / l."""
+        best known maps preserve for data of the same local dimension D, with the same number n of
+        rows and l of coordinates. The best known maps are the best of LandmarkMap, Isomap and PCA
+        on samples of each data set, and the best of all peers on all rows. The reference is a
+        linear regression of the log odds of the share above chance on log D and log(n) / l."""
     )
     names = ("constant", "log D", "log(n) / l")
     found, spread = regression(divided[False] or best)
@@ -156,7 +156,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
                 str(len(part)),
                 f"{errors(part).mean():+.2f}",
                 f"{np.sqrt(np.mean(errors(part) ** 2)):.2f}",
-                f"{np.mean(np.abs(errors(part)) <= SPREAD):.0%}",
+                f"{100 * np.mean(np.abs(errors(part)) <= SPREAD):.0f} %",
             ]
             for held, part in divided.items()
             if part

@@ -190,9 +190,10 @@ def _describe(settings: Settings, page: Page) -> None:
     n_patches = _patches(VARIANTS[0], settings)["n_patches"]
     m = classification.paper_neighbors(round(TRAIN_SHARE * n_patches))
     page.text(
-        f"""Other patients, since the paper's are not public; {ORGAN_SHARE:.0%} of the patches are
-        of the parotid glands and the brainstem, the others of the tissue around them,
-        {TRAIN_SHARE:.0%} are to learn from. Of the others, {N_TEST:,} are classified. The test for
+        f"""Other patients, since the paper's are not public; {100 * ORGAN_SHARE:.0f} % of the
+        patches are of the parotid glands and the brainstem, the others of the tissue around them.
+        {100 * TRAIN_SHARE:.0f} % are used for training, and {N_TEST:,} others are classified. The
+        test for
         repeated splits takes the ratio of patches classified to patches learned from,
         {VARIANTS[0].overlap():.3g} for 24 patients and {VARIANTS[2].overlap():.2g} for one
         scan; where whole patients are split, it takes the ratio of the two sides,

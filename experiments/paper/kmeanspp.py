@@ -78,7 +78,7 @@ def _sampler(method: str, bandwidth: float | None) -> Any:
 
 
 def third_landmark(rows: np.ndarray, method: str) -> int | None:
-    """The landmark beside the blue and the black one; ``None`` if they were not chosen before it.
+    """The landmark other than the blue and the black one; ``None`` if they were not chosen first.
 
     A DPP chooses a set, not one landmark after the other: there it is enough that both are in it.
     """
@@ -89,7 +89,7 @@ def third_landmark(rows: np.ndarray, method: str) -> int | None:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Write and draw the probabilities beside the shares that were drawn."""
+    """Write and plot the probabilities and the observed shares."""
     page.text(
         """Two landmarks (crosses) have been chosen, and one of two candidates (discs) is to be the
         third. The paper: k-means++ selects both equally likely, Algorithm 2 more likely the green
@@ -109,8 +109,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             `ExactDPP(3)`, the process that Algorithm 2 approximates. Sets of three of the four
             points are drawn, and those are counted in which the two landmarks came first (for the
             DPP, which has no order, those that contain both). In brackets is Wilson's
-            {CONFIDENCE:.0%} interval; p is from binomial tests of the draws against the definition,
-            and against indifference."""
+            {100 * CONFIDENCE:.0f} % interval; p is from binomial tests of the draws against the
+            definition, and against indifference."""
         )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],

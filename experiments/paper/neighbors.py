@@ -166,7 +166,7 @@ _COLUMNS = {
 
 
 def _show_numbers(rows: Sequence[Row], page: Page) -> None:
-    """Means over the runs, Euclidean beside Bhattacharyya, and how far each metric goes."""
+    """Means over the runs for Euclidean and Bhattacharyya graphs, and the reach of each metric."""
     cells = grouped(rows, "n_neighbors", "metric")
     counts = sorted({row["n_neighbors"] for row in rows})
     lines, errors = [[str(count)] for count in counts], []

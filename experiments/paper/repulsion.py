@@ -96,7 +96,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 
 def _compared(comparison: Comparison, mean: float) -> str:
-    relative = f"{comparison.difference / mean:+.1%}"
+    relative = f"{100 * comparison.difference / mean:+.1f} %"
     if not np.isfinite(comparison.p_value):
         return relative
     return f"{relative} (p = {comparison.p_value:.2g}) {comparison.stars}".rstrip()

@@ -137,7 +137,7 @@ def _warm_up(method: str, data: str, folder: Path, n_points: int) -> None:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Seconds, and how they compare with k-means, beside the one figure that the paper gives."""
+    """Times, their ratios to k-means, and the only figure that the paper gives."""
     page.text(
         f"""The paper, of its CT patches: "our unoptimized Matlab code for efficient DPP sampling
         runs approximately {PAPER_FASTER:.0%} faster than an optimized MEX version of K-means". It

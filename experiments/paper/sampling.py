@@ -192,7 +192,8 @@ def _show_summary(groups: Groups, page: Page) -> None:
         for method in (STANDARD, GEODESIC):
             runs = groups[bandwidth, method, False]
             inside, drawn = column(runs, "inner_landmarks"), column(runs, "drawn")
-            line.append(f"{inside.mean():.1f} of {drawn.mean():.1f} ({np.mean(inside <= 1):.0%})")
+            few = 100 * np.mean(inside <= 1)
+            line.append(f"{inside.mean():.1f} of {drawn.mean():.1f} ({few:.0f} %)")
         lines.append(line)
     headings = [*METHODS, "standard, own number", "geodesic, own number"]
     page.table(["sigma", "points", *headings], lines)

@@ -227,7 +227,7 @@ def _show_variants(by_method: ByMethod, compared: Compared, page: Page) -> None:
             cells = []
             for k, mean in zip(COUNTS, means, strict=True):
                 found = compared[data, name, EFFICIENT, k]
-                relative = f"{found.difference / mean:+.0%}"
+                relative = f"{100 * found.difference / mean:+.0f} %"
                 cells.append(relative if found.stars else f"({relative})")
             lines.append([f"{SURFACES[data].title}: {name}", *cells])
     page.table(["sampler", *(f"k = {k}" for k in COUNTS)], lines)
@@ -355,8 +355,8 @@ def _judged(surface: Surface, scales: Mapping[float, list[Row]]) -> str:
     mean = float(log_ratios(scales[surface.scale], printed).mean())
     return f"""{surface.title}: fitted over these scales, the errors are on average those printed
         at {zero:.3g}, and the mean square is least at {least:.3g}. {surface.scale:g} is
-        {abs(off):.1%} {"above" if off > 0 else "below"} the former; there our uniform errors are
-        {np.exp(mean):.2f} times the printed ones."""
+        {100 * abs(off):.1f} % {"above" if off > 0 else "below"} the former; there our uniform
+        errors are {np.exp(mean):.2f} times the printed ones."""
 
 
 def _jackknife(rows: Sequence[Row], printed: Sequence[float]) -> float:

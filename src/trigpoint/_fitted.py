@@ -1,4 +1,4 @@
-"""Saving, judging and showing fitted estimators."""
+"""Saving, quality and reports of fitted estimators."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FittedMixin:
-    """What every fitted estimator can do besides `transform`."""
+    """Methods of fitted estimators other than `transform`."""
 
     fitted_: Fit
     model_: Model
@@ -153,8 +153,8 @@ class FittedMixin:
         ----------
         X : array-like of shape (n, d), file, or Dask collection
             The fitted rows, or similar ones. The neighborhoods of 500 rows among all rows are
-            compared, which takes up to three times as long as
-            `transform`, and less time than that for a map of which all rows are landmarks.
+            compared, which takes up to three times as long as `transform`, and less time than that
+            for a map of which all rows are landmarks.
         advise : bool, default=True
             Whether to look for a change that improves the embedding, which takes a few seconds:
             each candidate is fitted to 3,000 of the rows.

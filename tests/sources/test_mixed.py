@@ -265,3 +265,13 @@ def test_forged_models_are_refused(frame, emb, tmp_path, change):
     write_tensors(tmp_path / "n.trig", arrays, metadata | {"model": json.dumps(model)})
     with pytest.raises(tp.DamagedFileError):
         tp.load(tmp_path / "n.trig")
+
+
+def test_nanoseconds_of_dates_are_cut_off(rng, tmp_path):
+    stamps = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(2**50, size=N), unit="ns")
+    emb = tp.KernelPCA(2, metric="table", random_state=0)
+    table = pd.DataFrame({"at": stamps, "x": rng.random(N)})
+    expected = emb.fit_transform(table.assign(at=stamps.floor("us")))
+    assert np.array_equal(emb.transform(table), expected)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert np.array_equal(emb.fit_transform(tmp_path / "t.csv"), expected)

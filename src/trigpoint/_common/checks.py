@@ -313,7 +313,7 @@ def check_magnitude(
 
 
 def row_numbers(rows: Any, places: Any) -> Any:
-    """Return the row numbers of X at places of a block: a slice, an array or a number.
+    """Return row numbers of X for positions in a block: a slice, an array or a number.
 
     `rows` is the number of the block's first row, or an array with the numbers of all its rows. If
     it is a number, that of the first row of a slice is returned.

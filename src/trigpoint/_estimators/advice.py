@@ -112,7 +112,7 @@ def candidates(estimator: Embedding, quality: Quality) -> Iterator[Candidate]:
     own = {name: getattr(estimator, name) for name in ("metric", "random_state", "n_jobs")}
     metric, stated = own["metric"], ""
     if metric != "euclidean":
-        # Other estimators need the same metric. PCA has none.
+        # Other estimators need the same metric, but PCA has none.
         name = f'"{metric}"' if isinstance(metric, str) else getattr(metric, "__name__", "...")
         stated = f", metric={name}"
     elif count < quality.n_features and quality.by_pca > quality.preserved:

@@ -1,4 +1,4 @@
-"""Running search for the nearest rows of few queries in few columns, on a grid of the queries."""
+"""Running search in low dimension for the rows nearest to queries that are sorted into a grid."""
 
 import numpy as np
 

@@ -61,7 +61,7 @@ def number_column(name: str, values: np.ndarray, landmarks: np.ndarray | None = 
     if landmarks is not None:
         with np.errstate(over="ignore"):
             rounded = landmarks.astype(np.float32)
-        # Very large and tiny values are outside the range of float32.
+        # Very large or tiny values are outside the range of float32.
         fits = np.allclose(rounded, landmarks, rtol=_ROUNDING, atol=0, equal_nan=True)
         landmarks = rounded if fits else landmarks
     finite = values[np.isfinite(values)].astype(np.float64)

@@ -212,7 +212,9 @@ def _encoded(column: Any, kind: ColumnKind, source: str) -> np.ndarray:
         if kind.kind == "date":
             if stored_kind(column.type) != "date":
                 column = _plain(column).cast(pyarrow.timestamp("us"))
-            moments = column.cast(pyarrow.timestamp("us", getattr(column.type, "tz", None)))
+            # Nanoseconds are cut off.
+            unit = pyarrow.timestamp("us", getattr(column.type, "tz", None))
+            moments = column.cast(unit, safe=False)
             days = moments.cast(pyarrow.int64()).cast(pyarrow.float64(), safe=False)
             return np.asarray(days.to_numpy(zero_copy_only=False) / _MICROSECONDS_PER_DAY)
         numbers = column.cast(pyarrow.float64(), safe=False)

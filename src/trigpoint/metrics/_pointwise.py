@@ -79,7 +79,7 @@ class Recalled:
         inside = projected(extension.projection, points)[0]
         rounded = inside.astype(extension.landmarks.dtype)
         if extension.projection is not None:
-            # Landmarks were rounded as well.
+            # Round, as the landmarks were rounded.
             inside = rounded
         places = np.searchsorted(self.keys, row_keys(rounded))
         rows = self.order[np.minimum(places, len(self.order) - 1)]

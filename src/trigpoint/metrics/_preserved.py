@@ -27,7 +27,7 @@ _FAR_TIMES = 3
 # Up to this many columns, a grid lists the queries near each row. It has this many cells along each
 # of the first two columns, between these quantiles of the queries.
 _FEW_COLUMNS, _GRID, _CELL_RANGE = 7, 128, (0.01, 0.99)
-# First, one of this many rows is compared with all queries.
+# First, one in this many rows is compared with all queries.
 _SPARED = 32
 
 # Relative tolerance within which distances count as equal, so that rounding does not break ties.
