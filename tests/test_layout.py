@@ -325,7 +325,7 @@ def test_large_starts_are_limited(rng):
     """If rows of a class start far apart, they end in separate islands."""
     given, masses = rng.normal(size=(40_000, 2)), np.ones(40_000)
     start = scaled_start(given, masses, rng)
-    assert np.sqrt(np.square(start).sum(axis=1).mean()) == pytest.approx(30.0, rel=1e-3)
+    assert np.sqrt(np.square(start).sum(axis=1).mean()) == pytest.approx(20.0, rel=1e-3)
 
 
 def test_same_bits_with_any_number_of_threads(rng):

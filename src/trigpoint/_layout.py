@@ -67,7 +67,7 @@ _BITS = 20
 # upper limit. A radius that is too small loses the global arrangement. If it is too large,
 # neighbors never meet.
 START_RADIUS = 0.3
-_LARGEST_RADIUS = 30.0
+_LARGEST_RADIUS = 20.0
 _FINISHED_RADIUS = 0.6
 # Standard deviation of the initial noise, relative to the radius.
 _JITTER = 1e-4
