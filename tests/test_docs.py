@@ -86,6 +86,8 @@ def folder(tmp_path, monkeypatch):
     np.save("points.npy", X)
     np.save("new.npy", X[:100] + 0.1)
     pd.DataFrame(X[:3000], columns=["x", "y", "z"]).to_parquet("cells.parquet")
+    Path("docs/recipes").mkdir(parents=True)
+    Path("docs/recipes/data").symlink_to(DOCS / "recipes" / "data")
     root, library = logging.getLogger(), logging.getLogger("trigpoint")
     handlers, level = list(root.handlers), library.level
     yield tmp_path
