@@ -102,8 +102,10 @@ def _squares_to(
     for j in range(stop - start):
         sums[j] = 0
     for c in range(len(query)):
-        for j in range(stop - start):
-            step = query[c] - columns[c, start + j]
+        # A slice, whose indices need no check for negative values, which would prevent vector code.
+        coordinate, column = query[c], columns[c, start:stop]
+        for j in range(len(column)):
+            step = coordinate - column[j]
             sums[j] += step * step
 
 
