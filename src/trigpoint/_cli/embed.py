@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> Result:
     estimator.fit(source)
     beside = read_beside(options, source)
     output = Output(options.output, options.force, beside=beside)
+    # Maps of many rows fit planes to all landmarks before the first row is transformed.
+    step(options, "preparing to transform")
     estimator.transform(source, out=output, device=options.device)
     written = [options.output]
     coordinates: Any = options.output

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from trigpoint._cli.points import check_outputs, open_points, points_facts, read_beside
-from trigpoint._cli.results import Result, progress
+from trigpoint._cli.results import Result, progress, step
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import load
 from trigpoint._sources import Output
@@ -19,6 +19,7 @@ def run(options: argparse.Namespace) -> Result:
     check_outputs(options, [source.path, options.model], {"--output": options.output})
     start = time.perf_counter()
     output = Output(options.output, options.force, beside=read_beside(options, source))
+    step(options, "preparing to transform")
     model.transform(source, out=output, device=options.device)
     seconds = time.perf_counter() - start
     n_components = int(model.landmark_embedding_.shape[1])
