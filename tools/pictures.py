@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ RECIPES = {
 # Small files that come with the documentation.
 _SHIPPED = DOCS / "recipes" / "data"
 
-_PYTHON = re.compile(r"(^<!-- not run[^\n]*\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"(^<!-- not run[^\n]*\n)?^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def recipe_data(name: str, data: Path) -> Path:
@@ -38,12 +39,18 @@ def recipe_data(name: str, data: Path) -> Path:
 
 def draw_recipe(name: str, data: Path) -> Path:
     """Run a recipe, and store its image."""
-    blocks = _PYTHON.findall((DOCS / "recipes" / f"{name}.md").read_text(encoding="utf-8"))
+    blocks = _CODE.findall((DOCS / "recipes" / f"{name}.md").read_text(encoding="utf-8"))
+    namespace = {"__name__": "__main__"}
     with _elsewhere() as folder:
         if given := RECIPES[name]:
             (folder / Path(given).name).symlink_to(recipe_data(given, data))
-        code = "\n".join(block for left_out, block in blocks if not left_out)
-        exec(compile(code, name, "exec"), {"__name__": "__main__"})
+        for left_out, language, code in blocks:
+            if left_out:
+                continue
+            if language == "sh":
+                subprocess.run(["sh", "-ec", code], check=True)
+            else:
+                exec(compile(code, name, "exec"), namespace)
         return _keep(folder / f"{name}.png", f"{name}.png")
 
 
